@@ -87,7 +87,7 @@ LEFT_OUT = {
     "xmlagg": "there is no XML type",
     "icu_calendar_names": "there is one calendar",
     "read_duckdb": "files of DuckDB are its own; Parquet carries tables over",
-    "which_secret": "there is no network access",
+    "which_secret": "`duckdb_secrets()` lists secrets with the URLs that they are for",
     "enable_logging": "the engine writes no log of statements",
     "disable_logging": "the engine writes no log of statements",
     "truncate_duckdb_logs": "the engine writes no log of statements",

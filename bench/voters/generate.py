@@ -1,5 +1,5 @@
-"""Voters and precincts as those of North Carolina that SSDBM 2018 ("Deep Integration of Machine Learning Into Column
-Stores") classifies: 96 columns of small codes and numbers, and how the precincts voted.
+"""Voters and precincts as those of North Carolina that "Deep Integration of Machine Learning Into Column Stores" (EDBT
+2018) classifies: 96 columns of small codes and numbers, and how the precincts voted.
 
 `draw` is a random number per voter, so that every engine gives the same voters the same label: whether it is below the
 share of the precinct. Age, party of registration and two other columns lean as the precinct does, the rest are noise.

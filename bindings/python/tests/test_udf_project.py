@@ -85,6 +85,20 @@ def test_functions_go_out_and_come_back(database: Path, tmp_path: Path, capsys: 
     assert answers(database)[1:] == before[1:]
 
 
+def test_pull_and_push_are_other_names(database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    project = tmp_path / "project"
+    assert udf("pull", database, project, "share") == 0
+    assert [path.name for path in (project / "functions").iterdir()] == ["share.py"]
+    path = project / "functions" / "share.py"
+    path.write_text(path.read_text().replace("return x", "return 2 * x"))
+    assert udf("push", database, project) == 0
+    assert "changed: share" in capsys.readouterr().out
+    assert answers(database)[3] == 2.0
+    with pytest.raises(SystemExit):
+        _project.main(["--help"])
+    assert "export (pull)" in capsys.readouterr().out
+
+
 def test_files_that_cannot_come_back(database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     project = tmp_path / "project"
     udf("export", database, project)

@@ -3,7 +3,7 @@
 use crate::registry::{Function, Overloads, all_functions, resolve_scalar};
 use inlay_kernels::cast::cast_value;
 use inlay_kernels::resolve::{ArgType, ResolveOptions};
-use inlay_kernels::{NullHandling, ScalarFunction};
+use inlay_kernels::{NullHandling, ScalarFunction, Volatility};
 use inlay_types::{Bitmap, Buffer, Dictionary, Interval, LogicalType, Result, Value, Vector};
 use std::sync::Arc;
 
@@ -411,19 +411,30 @@ fn samples(ty: LogicalType) -> Vec<Value> {
     }
 }
 
-/// Every overload gives the same for flat, dictionary and constant arguments as row by row, and NULL for NULL.
+/// Every overload gives the same for flat, dictionary and constant arguments as row by row, and NULL for NULL unless it decides
+/// itself what NULL means.
 #[test]
 fn shapes_of_arguments_do_not_matter() {
     for function in all_functions() {
         let Overloads::Fixed(signatures) = function.overloads else { continue };
-        if signatures[0].args.is_empty() || function.null_handling != NullHandling::Propagate {
+        if function.volatility == Volatility::Volatile {
             continue;
         }
-        for signature in signatures {
+        for signature in signatures.iter().filter(|signature| !signature.args.is_empty()) {
             let kernel = signature.kernel_for(&ResolveOptions::default());
-            check_shapes(function.name, signature.args, &signature.returns, &|args, len, out| {
+            let (name, nulls) = (function.name, function.null_handling);
+            check_shapes(name, signature.args, &signature.returns, nulls, &|args, len, out| {
                 kernel.eval(args, len, out)
             });
+            if signature.variadic {
+                // With more of the last argument, which mix shapes as well.
+                let last = signature.args.last().cloned();
+                let more: Vec<LogicalType> =
+                    signature.args.iter().cloned().chain(std::iter::repeat_n(last, 2).flatten()).collect();
+                check_shapes(name, &more, &signature.returns, nulls, &|args, len, out| {
+                    kernel.eval(args, len, out)
+                });
+            }
         }
     }
     for (name, types) in [
@@ -443,7 +454,8 @@ fn shapes_of_arguments_do_not_matter() {
         let args: Vec<ArgType> = types.iter().map(|ty| ArgType::of(ty.clone())).collect();
         let function = resolve_scalar(name, &args, &ResolveOptions::default()).unwrap();
         let kernel = Arc::clone(&function.kernel);
-        check_shapes(name, &function.arg_types, &function.return_type, &|args, len, out| {
+        let nulls = function.null_handling;
+        check_shapes(name, &function.arg_types, &function.return_type, nulls, &|args, len, out| {
             kernel.eval(args, len, out)
         });
     }
@@ -451,7 +463,13 @@ fn shapes_of_arguments_do_not_matter() {
 
 type Run<'a> = &'a dyn Fn(&[&Vector], usize, &mut Vector) -> Result<()>;
 
-fn check_shapes(name: &str, types: &[LogicalType], returns: &LogicalType, run: Run) {
+fn check_shapes(
+    name: &str,
+    types: &[LogicalType],
+    returns: &LogicalType,
+    null_handling: NullHandling,
+    run: Run,
+) {
     let len = 37;
     let columns: Vec<Vec<Value>> = types
         .iter()
@@ -499,7 +517,12 @@ fn check_shapes(name: &str, types: &[LogicalType], returns: &LogicalType, run: R
                 Err(_) => failed = true,
                 Ok(()) => {
                     let has_null = one.iter().any(|v| v.is_null(0));
-                    assert_eq!(single.get(0).is_null(), has_null, "{name}{types:?} row {row}");
+                    match null_handling {
+                        NullHandling::Propagate => {
+                            assert_eq!(single.get(0).is_null(), has_null, "{name}{types:?} row {row}");
+                        }
+                        NullHandling::Special => {}
+                    }
                     if whole.is_ok() {
                         let (found, expected) = (out.get(row), single.get(0));
                         let same = found.to_string() == expected.to_string();

@@ -8,7 +8,7 @@ use crate::resolve::ArgType;
 use inlay_types::LogicalType::{
     Array, BigInt, Boolean, Date, Decimal, Double, Enum, HugeInt, Integer, Json, List, Map, Null, Real,
     SmallInt, Struct, Time, TimeTz, Timestamp, TimestampMs, TimestampNs, TimestampS, TimestampTz, TinyInt,
-    UBigInt, UHugeInt, UInteger, USmallInt, UTinyInt, Varchar,
+    UBigInt, UHugeInt, UInteger, USmallInt, UTinyInt, Union, Varchar,
 };
 use inlay_types::logical_type::DECIMAL_MAX_DIGITS;
 use inlay_types::{Field, LogicalType};
@@ -27,6 +27,10 @@ pub fn common_type(a: &LogicalType, b: &LogicalType) -> Option<LogicalType> {
         (List(x) | Array(x, _), List(y) | Array(y, _)) => Some(LogicalType::list(common_type(x, y)?)),
         (Map(x), Map(y)) => Some(LogicalType::map(common_type(&x.0, &y.0)?, common_type(&x.1, &y.1)?)),
         (Struct(x), Struct(y)) => common_struct(x, y),
+        (Union(x), Union(y)) => common_union(x, y).or_else(|| common_union(y, x)),
+        (union @ Union(_), other) | (other, union @ Union(_)) => {
+            can_cast_implicitly(other, union).then(|| union.clone())
+        }
         (Enum(_), Enum(_) | Varchar) | (Varchar, Enum(_)) => Some(Varchar),
         (Json, Varchar) | (Varchar, Json) => Some(Varchar),
         (Decimal { precision: p1, scale: s1 }, Decimal { precision: p2, scale: s2 }) => {
@@ -86,6 +90,9 @@ pub fn implicit_cost(from: &LogicalType, to: &LogicalType) -> Option<u32> {
         }
         // Every field of the source is one of the target's.
         (Struct(x), Struct(y)) => return common_struct(y, x).filter(|common| common == to).map(|_| 1),
+        (Union(x), Union(y)) => return common_union(y, x).filter(|common| common == to).map(|_| 1),
+        // A value becomes the member that it is nearest to.
+        (from, Union(members)) => return nearest_member(from, members).map(|(_, cost)| cost + 1),
         (Decimal { precision: p1, scale: s1 }, Decimal { precision: p2, scale: s2 }) => {
             return (s2 >= s1 && p2 - s2 >= p1 - s1).then_some(1);
         }
@@ -166,6 +173,28 @@ fn common_struct(a: &[Field], b: &[Field]) -> Option<LogicalType> {
     }
     fields.extend(b.iter().filter(|y| named(a, &y.name).is_none()).cloned());
     Some(Struct(fields.into()))
+}
+
+/// `wide` with members that hold those of `narrow` as well, which are all found in it by name.
+fn common_union(wide: &[Field], narrow: &[Field]) -> Option<LogicalType> {
+    let named = |name: &str| narrow.iter().find(|member| member.name.eq_ignore_ascii_case(name));
+    let members = wide.iter().map(|member| {
+        let ty = match named(&member.name) {
+            Some(other) => common_type(&member.ty, &other.ty)?,
+            None => member.ty.clone(),
+        };
+        Some(Field::new(member.name.clone(), ty))
+    });
+    let members = members.collect::<Option<Vec<Field>>>()?;
+    let is_known = |member: &Field| wide.iter().any(|known| known.name.eq_ignore_ascii_case(&member.name));
+    narrow.iter().all(is_known).then(|| Union(members.into()))
+}
+
+/// The member of a union that a value becomes without a CAST, and what that costs.
+pub fn nearest_member(from: &LogicalType, members: &[Field]) -> Option<(usize, u32)> {
+    let costs =
+        members.iter().enumerate().filter_map(|(at, member)| Some((at, implicit_cost(from, &member.ty)?)));
+    costs.min_by_key(|(_, cost)| *cost)
 }
 
 /// Width in bytes and whether signed.

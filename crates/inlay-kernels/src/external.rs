@@ -10,7 +10,8 @@
 //!
 //! What always holds
 //! - A call gets vectors of the declared types (a variadic function's: of any), all of `len` rows and `len > 0`, and gives
-//!   one vector of the declared type with `len` rows; anything else is an error that names the function.
+//!   one vector of the declared type with `len` rows; anything else is an error that names the function. Where an aggregate
+//!   over all rows follows ([`CallSite::takes_fewer`]) it may have fewer rows.
 //! - Constant vectors are literals of the statement, and nothing else: what a column happens to hold shows nowhere.
 //! - A function that gives NULL for NULL ([`NullHandling::Propagate`]) is never shown a row with a NULL.
 //! - An immutable function of one dictionary column is called on the distinct values that rows hold.
@@ -188,12 +189,14 @@ pub struct CallSite {
     pub constants: Vec<bool>,
     /// What calls from here keep.
     pub kept: Kept,
+    /// What follows takes as many values as a call gives: one for each row, or fewer.
+    pub takes_fewer: bool,
 }
 
 impl CallSite {
     /// A place where arguments are constant or not.
     pub fn new(constants: Vec<bool>) -> Self {
-        Self { constants, kept: Kept::new() }
+        Self { constants, kept: Kept::new(), takes_fewer: false }
     }
 }
 
@@ -203,6 +206,11 @@ pub trait ExternalFunction: Send + Sync + fmt::Debug {
     /// values of the statement, of which `kept` may hold what the function made of them. May be called by several threads
     /// at once.
     fn call(&self, args: &[Vector], len: usize, kept: &Kept) -> Result<Vector>;
+
+    /// The same for what takes any number of values up to `len`, as an aggregate over all rows does.
+    fn reduce(&self, args: &[Vector], len: usize, kept: &Kept) -> Result<Vector> {
+        self.call(args, len, kept)
+    }
 
     /// Whether it reads the database, which has to happen while the statement runs.
     fn queries(&self) -> bool {
@@ -307,7 +315,7 @@ impl External {
         }
     }
 
-    /// The values of `len` rows, for a call at a place of a statement.
+    /// The values of `len` rows, for a call at a place of a statement; of fewer where that [takes fewer](CallSite).
     pub fn call(&self, args: &[Vector], site: &CallSite, len: usize) -> Result<Vector> {
         if len == 0 {
             return Ok(Vector::empty(self.definition.returns.clone()));
@@ -333,7 +341,11 @@ impl External {
             return Ok(Vector::nulls(self.definition.returns.clone(), len));
         }
         let taken: Vec<Vector> = args.iter().map(|arg| arg.take(&rows)).collect();
-        let mut values = self.call_once_per_value(&taken, site, rows.len())?.flatten().take(&places);
+        let given = self.call_once_per_value(&taken, site, rows.len())?;
+        if given.len() < rows.len() {
+            return Ok(given);
+        }
+        let mut values = given.flatten().take(&places);
         let is_given = Bitmap::from_fn(len, |row| args.iter().all(|arg| !arg.is_null(row)));
         let validity = Bitmap::and_optional(values.validity(), Some(&is_given));
         values.set_validity(validity);
@@ -343,7 +355,8 @@ impl External {
 
     /// Where all rows have few combinations of values that the function cannot tell apart, it sees each once.
     fn call_once_per_value(&self, args: &[Vector], site: &CallSite, len: usize) -> Result<Vector> {
-        if self.definition.volatility != Volatility::Immutable || self.takes_columns() || args.is_empty() {
+        let is_of_rows = self.definition.volatility == Volatility::Immutable && !site.takes_fewer;
+        if !is_of_rows || self.takes_columns() || args.is_empty() {
             return self.call_checked(args, site, len);
         }
         let mut variable = args.iter().filter(|arg| !arg.is_constant());
@@ -398,11 +411,16 @@ impl External {
             return Err(Error::internal(message));
         };
         let started = Instant::now();
-        let values = function.call(&args, len, &site.kept)?;
+        let values = if site.takes_fewer {
+            function.reduce(&args, len, &site.kept)?
+        } else {
+            function.call(&args, len, &site.kept)?
+        };
         self.rows.fetch_add(len as u64, Ordering::Relaxed);
         self.nanos.fetch_add(started.elapsed().as_nanos() as u64, Ordering::Relaxed);
         let (name, returns) = (&self.definition.name, &self.definition.returns);
-        if values.len() != len || values.ty() != returns {
+        let has_fewer = values.len() < len && site.takes_fewer;
+        if (values.len() != len && !has_fewer) || values.ty() != returns {
             return Err(Error::external(format!(
                 "function \"{name}\" gave {} rows of {}, not {len} rows of {returns}",
                 values.len(),

@@ -1,6 +1,9 @@
 """
 The command `inlay udf`: stored functions as files of Python that any editor and debugger knows, and back.
 
+Words are those of SQL's EXPORT DATABASE, seen from the database: `export` writes files. Tools that are seen from the
+project, as devUDF, call that Import; `pull` and `push` are other names for `export` and `import`.
+
     DIR/functions/share.py    a function as it is stored; the line `# inlay:` says what was declared
     DIR/input/share.gz        what a query called it with
     DIR/run.py                calls a function with that
@@ -25,6 +28,9 @@ from inlay.exceptions import Error
 
 _HEADER = "# inlay: "
 _IMPORTS = "import numpy\nimport numpy as np\n"
+
+#: The commands that copy functions, by the names that they have as well.
+_ALIASES = {"pull": "export", "push": "import"}
 
 _RUNNER = '''"""
 Call a function with what a query called it with: `python run.py share`.
@@ -280,12 +286,13 @@ def _arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="inlay udf", description="Stored functions as files of Python, and back.")
     commands = parser.add_subparsers(dest="command", required=True)
     texts = {
-        "export": "write functions as files of Python",
+        "export": "write functions of the database as files of Python",
         "import": "put files that were changed back into the database",
         "debug": "run a query and debug a function with the rows that it was called with",
     }
     for command, text in texts.items():
-        own = commands.add_parser(command, help=text, description=text)
+        aliases = [alias for alias, meant in _ALIASES.items() if meant == command]
+        own = commands.add_parser(command, help=text, description=text, aliases=aliases)
         if command == "debug":
             own.add_argument("query", help="calls functions; nothing that it changes is kept")
             own.add_argument("--sample", type=int, metavar="N", help="keep N rows, drawn evenly; all unless it is said")
@@ -307,14 +314,15 @@ def main(arguments: Sequence[str]) -> int:
     if not Path(options.database).exists():
         print(f"inlay udf: there is no database {options.database}", file=sys.stderr)
         return 1
-    writes = options.command == "import"
+    command = _ALIASES.get(options.command, options.command)
+    writes = command == "import"
     try:
         password = None
-        if options.command == "debug" and options.encrypt:
+        if command == "debug" and options.encrypt:
             _sealed.check()
             password = _capture.password_for("the input", is_new=True)
         with inlay.connect(options.database, read_only=not writes, config={"allow_python": True}) as con:
-            match options.command:
+            match command:
                 case "export":
                     for function in export(con, options.project, options.names):
                         print(options.project / "functions" / f"{function.stem}.py")

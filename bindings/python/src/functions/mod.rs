@@ -274,7 +274,16 @@ impl ExternalFunction for PythonFunction {
             let request = Request { args, len, ends: None };
             return remote.timed(len, || workers.call(remote.spec(self)?, request, &interrupt));
         }
-        self.turns.taken(len, || guarded(&self.name, |py, _| self.called(py, args, len, kept)))
+        self.turns.taken(len, || guarded(&self.name, |py, _| self.called(py, args, len, kept, Per::Row)))
+    }
+
+    fn reduce(&self, args: &[Vector], len: usize, kept: &Kept) -> Result<Vector> {
+        if self.remote.is_some() {
+            // Workers give a value for each row.
+            return self.call(args, len, kept);
+        }
+        current_limits().map_or_else(Interrupt::new, |limits| limits.interrupt).check()?;
+        self.turns.taken(len, || guarded(&self.name, |py, _| self.called(py, args, len, kept, Per::Piece)))
     }
 
     fn queries(&self) -> bool {
@@ -337,12 +346,13 @@ impl PythonFunction {
         args: &[Vector],
         len: usize,
         kept: &Kept,
+        per: Per,
     ) -> std::result::Result<Vector, Failure> {
         if self.style == Style::Rows {
             return self.called_by_row(py, args, len);
         }
         let value = self.callable.bind(py).call1(self.arguments(py, args, len, kept)?)?;
-        let vector = Given { function: self, args, len, value, per: Per::Row }.into_vector(py)?;
+        let vector = Given { function: self, args, len, value, per }.into_vector(py)?;
         self.check_nulls(vector)
     }
 

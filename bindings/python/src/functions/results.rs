@@ -40,12 +40,14 @@ type Outcome<T> = Result<T, Failure>;
 pub enum Per {
     Row,
     Group,
+    /// Any number of values, up to one for each row.
+    Piece,
 }
 
 impl Per {
     fn name(self) -> &'static str {
         match self {
-            Self::Row => "row",
+            Self::Row | Self::Piece => "row",
             Self::Group => "group",
         }
     }
@@ -62,7 +64,7 @@ pub struct Given<'a, 'py> {
 
 impl<'py> Given<'_, 'py> {
     /// The rows of the declared type.
-    pub fn into_vector(self, py: Python<'py>) -> Outcome<Vector> {
+    pub fn into_vector(mut self, py: Python<'py>) -> Outcome<Vector> {
         // Nobody else knows the object, so its memory cannot change any more.
         // SAFETY: the object is alive, and this thread is attached.
         let is_ours = unsafe { ffi::Py_REFCNT(self.value.as_ptr()) } == 1;
@@ -77,7 +79,7 @@ impl<'py> Given<'_, 'py> {
         let is_same = object.is(&self.value);
         match kind.as_str() {
             "array" => {
-                self.check_len(object.len()?)?;
+                self.take_len(object.len()?)?;
                 let dtype: String = object.getattr("dtype")?.getattr("kind")?.extract()?;
                 if dtype == "O" && *self.returns() != LogicalType::Varchar {
                     return self
@@ -92,7 +94,7 @@ impl<'py> Given<'_, 'py> {
                 self.cast(natural)
             }
             "list" => {
-                self.check_len(object.len()?)?;
+                self.take_len(object.len()?)?;
                 self.items(py, object.cast::<PyList>().map_err(PyErr::from)?)
             }
             "arrow" => {
@@ -107,7 +109,7 @@ impl<'py> Given<'_, 'py> {
                 }
                 let natural =
                     builder.map_or_else(|| Vector::empty(self.returns().clone()), VectorBuilder::finish);
-                self.check_len(natural.len())?;
+                self.take_len(natural.len())?;
                 self.cast(natural)
             }
             _ => {
@@ -121,13 +123,27 @@ impl<'py> Given<'_, 'py> {
         &self.function.returns
     }
 
-    fn check_len(&self, given: usize) -> Outcome<()> {
-        if given == self.len {
+    /// Fails if there are too many or too few values; of a piece, there are as many as are given.
+    fn take_len(&mut self, given: usize) -> Outcome<()> {
+        let (name, len, per) = (&self.function.name, self.len, self.per.name());
+        if given == len {
+            if self.per == Per::Piece {
+                self.per = Per::Row;
+            }
             return Ok(());
         }
-        let (name, len, per) = (&self.function.name, self.len, self.per.name());
+        if self.per == Per::Piece && given < len {
+            self.len = given;
+            return Ok(());
+        }
+        let fewer = if self.per == Per::Row && given < len {
+            "; PYTHON_MAP may give fewer to an aggregate without GROUP BY that reads nothing else"
+        } else {
+            ""
+        };
         Err(Error::external(format!(
-            "function \"{name}\" gave {given} values for {len} {per}s; it gives one for each {per}, or a scalar for all"
+            "function \"{name}\" gave {given} values for {len} {per}s; it gives one for each {per}, or a scalar for \
+             all{fewer}"
         ))
         .into())
     }
@@ -247,6 +263,7 @@ impl<'py> Given<'_, 'py> {
         };
         let place = match row {
             Some(group) if self.per == Per::Group => format!(" for group {} of {}", group + 1, self.len),
+            Some(value) if self.per == Per::Piece => format!(", value {} of {}", value + 1, self.len),
             Some(row) if self.args.is_empty() => format!(", row {} of {}", row + 1, self.len),
             Some(row) => {
                 let args: Vec<String> = self.args.iter().map(|arg| arg.get(row).to_string()).collect();

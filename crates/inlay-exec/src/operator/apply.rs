@@ -4,11 +4,16 @@
 //! take; results go on as slices beside the batches they belong to. Slices that lie behind each other in a column of a table
 //! are a chunk where they lie. Chunks end with morsels, so that order by morsel is kept, and when memory is refused.
 //!
+//! A call may give fewer values than it was given rows where nothing but its values is read behind it: what an aggregate
+//! over all rows makes of pieces.
+//!
 //! A guarded call (one in a branch of CASE, AND, OR or COALESCE) is given only the rows that reach it; the value of the
 //! others is NULL, and nobody looks at it. A function of whole columns is a source of its own behind all rows:
 //! [`AppliedScan`].
 //!
 //! Made by `planner::hoist` alone.
+
+mod apart;
 
 use super::materialize::RowBuffer;
 use crate::concat::concat_shared;
@@ -36,6 +41,8 @@ const CALL_TIME_MAX: Duration = Duration::from_millis(100);
 pub struct Call {
     external: Arc<External>,
     site: CallSite,
+    /// Arguments of which each call is given a single value: rows with another one are another call.
+    apart: Vec<usize>,
     args: Program,
     guard: Option<Program>,
     calls: AtomicU64,
@@ -61,12 +68,25 @@ impl Call {
         Ok(Self {
             external: Arc::clone(external),
             site: CallSite::new(constants),
+            apart: Vec::new(),
             args: Program::compile_many(args, layout)?,
             guard: guard.map(|guard| Program::compile(guard, layout)).transpose()?,
             calls: AtomicU64::new(0),
             rows: AtomicU64::new(0),
             nanos: AtomicU64::new(0),
         })
+    }
+
+    /// It, with arguments (texts or BLOBs) of which each call is given a single value.
+    pub fn with_apart(mut self, apart: Vec<usize>) -> Self {
+        self.apart = apart;
+        self
+    }
+
+    /// It, where what follows reads nothing of the rows but its values, of which there may be fewer.
+    pub fn taking_fewer(mut self) -> Self {
+        self.site.takes_fewer = true;
+        self
     }
 
     fn state(&self) -> CallState {
@@ -82,7 +102,7 @@ impl Call {
         }
     }
 
-    /// The values of all rows, batch by batch.
+    /// The values of all rows, batch by batch; a call that gives fewer has them in the first batches.
     fn compute(&self, state: &mut CallState, batches: &[Batch]) -> Result<Vec<Vector>> {
         let mut pieces: Vec<Vec<Vector>> = vec![Vec::with_capacity(batches.len()); self.site.constants.len()];
         let mut reached: Vec<Option<Vec<u32>>> = Vec::with_capacity(batches.len());
@@ -109,16 +129,14 @@ impl Call {
             _ => join(pieces),
         };
         let args: Vec<Vector> = pieces.iter().zip(&self.site.constants).map(joined).collect();
-        let started = Instant::now();
-        let values = self.external.call(&args, &self.site, total)?;
-        if total > 0 {
-            self.calls.fetch_add(1, Ordering::Relaxed);
-            self.rows.fetch_add(total as u64, Ordering::Relaxed);
-            self.nanos.fetch_add(started.elapsed().as_nanos() as u64, Ordering::Relaxed);
-        }
+        let values = if self.apart.is_empty() || total == 0 {
+            self.measured_call(&args, &self.site, total)?
+        } else {
+            self.call_apart(&args, total)?
+        };
         let mut from = 0;
         let of_batch = |(batch, rows): (&Batch, Option<Vec<u32>>)| {
-            let count = rows.as_ref().map_or(batch.len(), Vec::len);
+            let count = rows.as_ref().map_or(batch.len(), Vec::len).min(values.len() - from);
             let own = values.slice(from, count);
             from += count;
             match rows {
@@ -127,6 +145,45 @@ impl Call {
             }
         };
         Ok(batches.iter().zip(reached).map(of_batch).collect())
+    }
+
+    fn measured_call(&self, args: &[Vector], site: &CallSite, len: usize) -> Result<Vector> {
+        let started = Instant::now();
+        let values = self.external.call(args, site, len)?;
+        if len > 0 {
+            self.calls.fetch_add(1, Ordering::Relaxed);
+            self.rows.fetch_add(len as u64, Ordering::Relaxed);
+            self.nanos.fetch_add(started.elapsed().as_nanos() as u64, Ordering::Relaxed);
+        }
+        Ok(values)
+    }
+
+    /// A call for each combination of the values that are given apart; the values of all rows, in their order.
+    fn call_apart(&self, args: &[Vector], len: usize) -> Result<Vector> {
+        let mut constants = self.site.constants.clone();
+        self.apart.iter().for_each(|&arg| constants[arg] = true);
+        let keys: Vec<&Vector> = self.apart.iter().map(|&arg| &args[arg]).collect();
+        let groups = apart::groups(&keys, len);
+        let mut pieces = Vec::with_capacity(groups.len());
+        for rows in &groups {
+            let of_rows = |(index, arg): (usize, &Vector)| match rows.first() {
+                Some(&first) if self.apart.contains(&index) => arg.repeated(first as usize, rows.len()),
+                _ if rows.len() == len => arg.clone(),
+                _ => arg.take(rows),
+            };
+            let own: Vec<Vector> = args.iter().enumerate().map(of_rows).collect();
+            // What the function keeps of a value is not for the next.
+            let mut site = CallSite::new(constants.clone());
+            site.takes_fewer = self.site.takes_fewer;
+            pieces.push(self.measured_call(&own, &site, rows.len())?);
+        }
+        let values = join(&pieces);
+        if groups.len() == 1 || values.len() < len {
+            return Ok(values);
+        }
+        let mut places = vec![0u32; len];
+        groups.iter().flatten().zip(0..).for_each(|(&row, place)| places[row as usize] = place);
+        Ok(values.flatten().take(&places))
     }
 }
 
@@ -201,12 +258,15 @@ fn apply(calls: &[Call], states: &mut [CallState], batches: Vec<Batch>) -> Resul
     }
     let mut columns: Vec<_> = columns.into_iter().map(Vec::into_iter).collect();
     let with_values = |batch: Batch| {
-        let len = batch.len();
+        let own: Vec<Vector> = columns.iter_mut().filter_map(Iterator::next).collect();
+        // Where values are fewer nobody reads the other columns, which are cut to stay as long.
+        let len = own.iter().map(Vector::len).min().unwrap_or(batch.len());
+        let batch = if len < batch.len() { batch.slice(0, len) } else { batch };
         let mut all = batch.into_columns();
-        all.extend(columns.iter_mut().filter_map(Iterator::next));
+        all.extend(own);
         Batch::new(all, len)
     };
-    Ok(batches.into_iter().map(with_values).collect())
+    Ok(batches.into_iter().map(with_values).filter(|batch| !batch.is_empty()).collect())
 }
 
 /// A worker's chunk.

@@ -18,7 +18,7 @@ use crate::operator::apply::{AppliedScan, Apply, Call};
 use crate::operator::filter::FilterOperator;
 use crate::operator::materialize::Materialize;
 use inlay_kernels::function::{ScalarFunction, Volatility};
-use inlay_sql::plan::{ColumnId, Columns, Expr};
+use inlay_sql::plan::{AggregateExpr, ColumnId, Columns, Expr};
 use inlay_types::{LogicalType, Result, Value};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -122,29 +122,86 @@ impl Hoist<'_> {
     }
 }
 
+/// Whether calls stand in a row, each reading but constants and the one before it: then nothing of the input's rows is
+/// looked at behind the first, and each may make fewer of them. An immutable function is one of single rows.
+fn is_chain(calls: &[Hoisted], constants: &HashSet<ColumnId>) -> bool {
+    let is_link = |(stage, call): (usize, &Hoisted)| {
+        let gives_pieces = !takes_columns(call) && call.function.volatility != Volatility::Immutable;
+        let reads_no_rows = match stage.checked_sub(1) {
+            Some(last) => call.args.iter().all(|arg| reads_only(arg, calls[last].id, constants)),
+            None => true,
+        };
+        call.stage == stage && call.guard.is_none() && gives_pieces && reads_no_rows
+    };
+    calls.iter().enumerate().all(is_link)
+}
+
+fn reads_only(expr: &Expr, column: ColumnId, constants: &HashSet<ColumnId>) -> bool {
+    expr.columns().iter().all(|id| *id == column || constants.contains(id))
+}
+
 impl Planner<'_> {
+    /// Takes calls out of aggregates over all rows. Where these read nothing but the value of one call, a piece of the rows
+    /// may give fewer values.
+    pub(super) fn hoist_for_all(
+        &mut self,
+        fragment: Fragment,
+        aggregates: &mut [AggregateExpr],
+        node: NodeNumber,
+    ) -> Result<Fragment> {
+        let mut hoist = Hoist { columns: &mut self.columns, calls: Vec::new() };
+        aggregates
+            .iter_mut()
+            .flat_map(super::guarded)
+            .for_each(|(expr, guard)| hoist.expr(expr, guard.as_ref()));
+        let calls = hoist.calls;
+        let reads_last = |aggregate: &AggregateExpr| {
+            let exprs = aggregate.expressions();
+            // One that reads nothing counts rows.
+            calls.last().is_some_and(|last| {
+                exprs.iter().any(|expr| expr.columns().contains(&last.id))
+                    && exprs.iter().all(|expr| reads_only(expr, last.id, &self.constants))
+            })
+        };
+        let takes_fewer = aggregates.iter().all(reads_last) && is_chain(&calls, &self.constants);
+        self.call(fragment, &calls, takes_fewer, node)
+    }
+
     /// Takes calls out of expressions over a fragment, which computes them from then on. A guard comes with those
     /// expressions that are not computed for all rows.
     pub(super) fn hoist<'e>(
         &mut self,
-        mut fragment: Fragment,
+        fragment: Fragment,
         exprs: impl Iterator<Item = (&'e mut Expr, Option<Expr>)>,
         node: NodeNumber,
     ) -> Result<Fragment> {
         let mut hoist = Hoist { columns: &mut self.columns, calls: Vec::new() };
         exprs.for_each(|(expr, guard)| hoist.expr(expr, guard.as_ref()));
         let calls = hoist.calls;
+        self.call(fragment, &calls, false, node)
+    }
+
+    fn call(
+        &mut self,
+        mut fragment: Fragment,
+        calls: &[Hoisted],
+        takes_fewer: bool,
+        node: NodeNumber,
+    ) -> Result<Fragment> {
         let stages = calls.iter().map(|call| call.stage + 1).max().unwrap_or(0);
         for stage in 0..stages {
             let (whole, parts): (Vec<&Hoisted>, Vec<&Hoisted>) =
                 calls.iter().filter(|call| call.stage == stage).partition(|call| takes_columns(call));
             if !parts.is_empty() {
-                let made = made(&parts, &fragment, &self.constants)?;
+                let mut made = self.made(&parts, &fragment)?;
+                if takes_fewer {
+                    made = made.into_iter().map(Call::taking_fewer).collect();
+                }
                 fragment.push(Apply::new(made, self.context), node);
                 fragment.columns.extend(parts.iter().map(|call| call.id));
             }
             if !whole.is_empty() {
-                let made = made(&whole, &fragment, &self.constants)?;
+                let made = self.made(&whole, &fragment)?;
                 let mut columns = fragment.columns.clone();
                 columns.extend(whole.iter().map(|call| call.id));
                 let sink = Materialize::with_limit(self.context, None, 0);
@@ -154,6 +211,17 @@ impl Planner<'_> {
             }
         }
         Ok(fragment)
+    }
+
+    fn made(&self, calls: &[&Hoisted], fragment: &Fragment) -> Result<Vec<Call>> {
+        let layout = fragment.layout();
+        let call = |call: &&Hoisted| {
+            let external = call.function.external.as_ref()?;
+            let fixed = call.args.iter().map(|arg| is_constant(arg, &self.constants)).collect();
+            let made = Call::new(external, &call.args, fixed, call.guard.as_ref(), &layout);
+            Some(made.map(|made| made.with_apart(self.apart(&call.args))))
+        };
+        calls.iter().filter_map(call).collect()
     }
 
     /// Keeps the rows that pass; conditions that call functions of the host come last, one after the other, the cheapest
@@ -201,15 +269,4 @@ fn cost(expr: &Expr) -> f64 {
 
 fn takes_columns(call: &Hoisted) -> bool {
     call.function.external.as_ref().is_some_and(|external| external.takes_columns())
-}
-
-/// The calls on a fragment, where the columns `constants` have one value.
-fn made(calls: &[&Hoisted], fragment: &Fragment, constants: &HashSet<ColumnId>) -> Result<Vec<Call>> {
-    let layout = fragment.layout();
-    let call = |call: &&Hoisted| {
-        let external = call.function.external.as_ref();
-        let fixed = call.args.iter().map(|arg| is_constant(arg, constants)).collect();
-        external.map(|external| Call::new(external, &call.args, fixed, call.guard.as_ref(), &layout))
-    };
-    calls.iter().filter_map(call).collect()
 }

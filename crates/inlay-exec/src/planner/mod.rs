@@ -97,6 +97,8 @@ pub struct Planner<'a> {
     domains: HashMap<ColumnId, KeyDomain>,
     /// Columns that have one value in all rows, see `constants`.
     constants: HashSet<ColumnId>,
+    /// Columns of relations that were joined without a condition, by the side that they came from, see `constants`.
+    sides: HashMap<ColumnId, usize>,
     estimate: RowEstimate<'a>,
     next_node: NodeNumber,
     /// Of the plan that is lowered next, so many rows, whichever they are.
@@ -135,6 +137,7 @@ impl<'a> Planner<'a> {
             shared: HashMap::new(),
             domains: HashMap::new(),
             constants: HashSet::new(),
+            sides: HashMap::new(),
             estimate,
             next_node: 0,
             rows_wanted: None,
@@ -388,8 +391,12 @@ impl<'a> Planner<'a> {
         let fragment = self.lower(input, &below, &passed)?;
         let mut keys: Vec<Expr> = groups.iter().map(|(_, e)| e.clone()).collect();
         let mut computed: Vec<AggregateExpr> = aggregates.iter().map(|(_, a)| a.clone()).collect();
-        let of_groups = keys.iter_mut().map(|key| (key, None));
-        let fragment = self.hoist(fragment, of_groups.chain(computed.iter_mut().flat_map(guarded)), node)?;
+        let fragment = if keys.is_empty() {
+            self.hoist_for_all(fragment, &mut computed, node)?
+        } else {
+            let of_groups = keys.iter_mut().map(|key| (key, None));
+            self.hoist(fragment, of_groups.chain(computed.iter_mut().flat_map(guarded)), node)?
+        };
         let domain = |expr: &Expr| self.domain(expr);
         let options = AggregateOptions {
             layout: fragment.layout(),

@@ -1,5 +1,7 @@
 //! Grouped updates, single-group updates and merges of every function agree; and known answers.
 
+mod every;
+
 use crate::registry::resolve_aggregate;
 use inlay_kernels::AggregateFunction;
 use inlay_kernels::aggregate::{GroupIds, GroupedAccumulator, create};

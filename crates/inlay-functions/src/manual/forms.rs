@@ -261,7 +261,7 @@ pub(super) static FORMS: &[Described] = &[
         Category::Table,
         &[
             "unnest(any[], recursive := false, max_depth := 1) -> any",
-            "unnest(STRUCT) -> its fields as columns",
+            "unnest(STRUCT, keep_parent_names := false) -> its fields as columns",
         ],
         "a row for each element of a list; several lists go in lockstep. In SELECT and in FROM",
         "unnest([1, 2]) = '1, 2'",

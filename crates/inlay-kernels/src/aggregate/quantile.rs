@@ -166,11 +166,17 @@ pub(super) fn interval_of_micros(micros: i128) -> Interval {
 
 /// Positions of a fraction among `n > 0` values: between two of them, and the weight of the upper one.
 fn position(fraction: f64, n: usize) -> (usize, usize, f64) {
-    let last = (n - 1) as f64;
-    let exact = if fraction < 0.0 { (1.0 + fraction) * last } else { fraction * last };
-    let below = exact.floor().clamp(0.0, last);
-    let weight = (exact - below).clamp(0.0, 1.0);
-    (below as usize, if weight > 0.0 { below as usize + 1 } else { below as usize }, weight)
+    let last = n - 1;
+    let exact = fraction.abs() * last as f64;
+    let whole = exact.floor().clamp(0.0, last as f64);
+    let part = (exact - whole).clamp(0.0, 1.0);
+    let (first, is_between) = (whole as usize, part > 0.0 && (whole as usize) < last);
+    match (fraction < 0.0, is_between) {
+        (false, false) => (first, first, 0.0),
+        (false, true) => (first, first + 1, part),
+        (true, false) => (last - first, last - first, 0.0),
+        (true, true) => (last - first - 1, last - first, 1.0 - part),
+    }
 }
 
 /// The position of a discrete quantile among `n > 0` values.

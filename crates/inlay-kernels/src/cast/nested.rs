@@ -1,12 +1,15 @@
 //! Casts from, to and between nested types, ENUM, UUID, BIT and JSON.
 //!
 //! Lists, arrays, structs and maps are converted part by part, whole vectors of parts at a time; structs by the names of
-//! their fields. With `or_null` a part that cannot be converted is NULL, not the whole value, as in DuckDB.
+//! their fields, unions by the names of their members. With `or_null` a part that cannot be converted is NULL, not the whole value, as in DuckDB.
 
 use super::{can_cast, cast_with, nested_text, no_cast};
+use crate::coercion::nearest_member;
 use crate::zone::Zone;
 use inlay_types::logical_type::Field;
-use inlay_types::nested::{extract_field, pack_lists, pack_maps, pack_struct, unpack_lists, unpack_maps};
+use inlay_types::nested::{
+    extract_field, pack_lists, pack_maps, pack_struct, pack_unions, unpack_lists, unpack_maps, unpack_unions,
+};
 use inlay_types::{Error, LogicalType, Result, Value, Vector, bit};
 
 /// Whether this file knows the cast; `None` when neither type is one of its own.
@@ -25,6 +28,7 @@ pub(super) fn can_cast_special(from: &LogicalType, to: &LogicalType) -> Option<b
         (from, Bit) | (Bit, from) if from.is_integer() => true,
         (Blob | Boolean | Real | Double, Bit) | (Bit, Blob | Boolean | Real | Double) => true,
         (Json, _) | (_, Json) => true,
+        (Union(from), Union(members)) => places(from, members).is_some(),
         (from, Union(members)) => members.iter().any(|member| can_cast(from, &member.ty)),
         (from, to) if is_special(from) || is_special(to) => {
             matches!((from, to), (Json, Json) | (Uuid, Uuid) | (Bit, Bit))
@@ -59,11 +63,12 @@ pub(super) fn cast_parts(
     or_null: bool,
     zone: Option<&Zone>,
 ) -> Option<Result<Vector>> {
-    use LogicalType::{Array, List, Map, Struct};
+    use LogicalType::{Array, List, Map, Struct, Union};
     Some(match (input.ty(), to) {
         (List(_) | Array(..), List(element) | Array(element, _)) => lists(input, element, to, or_null, zone),
         (Struct(from), Struct(fields)) => structs(input, (from, fields), to, or_null, zone),
         (Map(_), Map(types)) => maps(input, types, to, or_null, zone),
+        (Union(from), Union(members)) => unions(input, (from, members), to, or_null, zone),
         _ => return None,
     })
 }
@@ -128,6 +133,35 @@ fn structs(
         parts.push(part);
     }
     pack_struct(to, &parts.iter().collect::<Vec<_>>(), flat.len(), flat.validity())
+}
+
+/// For each member of a union the member of the target that it becomes: that of its name. `None` when one has none.
+fn places(from: &[Field], to: &[Field]) -> Option<Vec<u8>> {
+    let place = |member: &Field| {
+        let at = to.iter().position(|target| target.name.eq_ignore_ascii_case(&member.name))?;
+        can_cast(&member.ty, &to[at].ty).then_some(at as u8)
+    };
+    from.iter().map(place).collect()
+}
+
+fn unions(
+    input: &Vector,
+    (from, members): (&[Field], &[Field]),
+    to: &LogicalType,
+    or_null: bool,
+    zone: Option<&Zone>,
+) -> Result<Vector> {
+    let places = places(from, members).ok_or_else(|| no_cast(input.ty(), to))?;
+    let flat = input.flatten();
+    let (mut tags, held) = unpack_unions(&flat)?;
+    let mut parts: Vec<Vector> =
+        members.iter().map(|member| Vector::nulls(member.ty.clone(), flat.len())).collect();
+    for (part, &place) in held.iter().zip(&places) {
+        let place = usize::from(place);
+        cast_with(part, &members[place].ty, or_null, zone, &mut parts[place])?;
+    }
+    tags.iter_mut().for_each(|tag| *tag = places[usize::from(*tag)]);
+    pack_unions(to, &tags, &parts.iter().collect::<Vec<_>>(), flat.validity())
 }
 
 fn maps(
@@ -203,10 +237,10 @@ pub(super) fn cast_special(value: &Value, to: &LogicalType) -> Result<Value> {
             let width = value.logical_type().physical().size() * 8;
             Ok(Value::Bit(bit::from_bits(width, |index| stored >> (width - 1 - index) & 1 == 1)))
         }
-        (_, LogicalType::Union(members)) => {
+        (_, LogicalType::Union(members)) if !matches!(value, Value::Union { .. }) => {
             let from = value.logical_type();
-            let exact = members.iter().position(|member| member.ty == from);
-            let at = exact.or_else(|| members.iter().position(|member| can_cast(&from, &member.ty)));
+            let nearest = nearest_member(&from, members).map(|(at, _)| at);
+            let at = nearest.or_else(|| members.iter().position(|member| can_cast(&from, &member.ty)));
             let at = at.ok_or_else(|| no_cast(&from, to))?;
             let value = Box::new(super::cast_value(value, &members[at].ty)?);
             Ok(Value::Union { members: members.clone(), tag: at as u8, value })

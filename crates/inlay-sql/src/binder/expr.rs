@@ -118,6 +118,7 @@ impl Binder<'_> {
                 Ok(negate_if(*negated, exists))
             }
             ExprKind::Subquery(query) => self.outside_of_lambdas(|binder| binder.scalar_subquery(query, pos)),
+            ExprKind::Given(number) => self.given_value(*number, pos),
             ExprKind::Position(number) => {
                 let (_, id) = self.position(*number, pos)?;
                 self.note_use(self.scopes.len().saturating_sub(1), id, pos);

@@ -244,7 +244,7 @@ impl Binder<'_> {
         if call.star && name != "count" {
             return Err(self.at(Error::bind(format!("{name}(*) does not exist; only count(*) does")), pos));
         }
-        let (function, args) = match host {
+        let (function, mut args) = match host {
             Some(overloads) => self.host_aggregate(call, overloads, pos)?,
             None => self.aggregate_function(name, call, pos)?,
         };
@@ -257,8 +257,19 @@ impl Binder<'_> {
         };
         let mut order_by = Vec::with_capacity(call.order_by.len());
         for item in &call.order_by {
-            let expr = self.collated_expr(&item.expr)?;
+            let mut expr = self.collated_expr(&item.expr)?;
+            // A key that is an argument as well is one value: mode() WITHIN GROUP (ORDER BY x) is mode(x ORDER BY x). With a
+            // filter it would be computed for the rows that are left out, too.
+            if filter.is_none() && expr.is_volatile() && args.iter().any(|arg| reads(arg, &expr)) {
+                let column = self.computed(expr.clone(), name, pos)?;
+                args.iter_mut().for_each(|arg| replace(arg, &expr, &column));
+                expr = column;
+            }
             order_by.push(self.sort_key(expr, item.order));
+        }
+        // Quantiles sort by themselves, and were told the direction.
+        if super::quantile::is_quantile(&function.name) && host.is_none() {
+            order_by.clear();
         }
         Ok(AggregateExpr { function: Arc::new(function), args, distinct: call.distinct, filter, order_by })
     }
@@ -279,6 +290,7 @@ impl Binder<'_> {
         let args = self.exprs(rows.unwrap_or(&call.arguments))?;
         let mut args: Vec<Expr> = args.into_iter().map(without_null_columns).collect();
         self.fold_constants(name, &mut args, call)?;
+        self.check_fraction(name, &mut args, call)?;
         let name = self.collated_aggregate(name, &mut args, call)?;
         // Each row becomes a document of its own, which the aggregate joins.
         match name {
@@ -371,4 +383,18 @@ pub(super) fn make_concrete(function: &mut Arc<AggregateFunction>) -> bool {
         Arc::make_mut(function).return_type = LogicalType::Integer;
     }
     is_untyped
+}
+
+/// Whether an expression has a part.
+fn reads(expr: &Expr, part: &Expr) -> bool {
+    expr == part || expr.children().into_iter().any(|child| reads(child, part))
+}
+
+/// Puts `new` where an expression has a part.
+fn replace(expr: &mut Expr, part: &Expr, new: &Expr) {
+    if expr == part {
+        *expr = new.clone();
+    } else {
+        expr.children_mut().into_iter().for_each(|child| replace(child, part, new));
+    }
 }

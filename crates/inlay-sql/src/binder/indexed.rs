@@ -9,6 +9,7 @@ use super::Binder;
 use super::coerce::concrete;
 use super::object::Target;
 use super::row::with_columns;
+use super::scope::same_name;
 use crate::optimizer::indexed::follows;
 use crate::parser::ast::{self, ExprKind, Pos};
 use crate::plan::{self, ColumnId, Expr, IndexedColumn, ScanColumn};
@@ -43,7 +44,14 @@ impl Binder<'_> {
         let mut positions = Vec::with_capacity(create.columns.len());
         let mut added = Vec::new();
         for (key, text) in &create.columns {
-            if let ExprKind::Column(parts) = &key.kind {
+            // `(s.f)` is a column of the table `s`, or a field of the column `s`.
+            let is_column = |parts: &[ast::Ident]| match parts {
+                [.., table, _] => same_name(&table.value, create.table.last()),
+                _ => true,
+            };
+            if let ExprKind::Column(parts) = &key.kind
+                && is_column(parts)
+            {
                 let [.., name] = parts.as_slice() else {
                     return Err(Error::internal("a column without a name"));
                 };

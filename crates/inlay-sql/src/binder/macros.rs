@@ -8,12 +8,12 @@
 
 use super::object::Home;
 use super::scope::{Phase, Scope, same_name};
-use super::subquery::Pending;
-use super::{Binder, Bound};
+use super::subquery::{Pending, attach};
+use super::{Binder, Bound, Shared};
 use crate::parser::ast::object::{MacroBody, MacroOverload};
 use crate::parser::ast::{self, FunctionCall, Ident, Literal, Pos};
 use crate::parser::parse_macro;
-use crate::plan::{ColumnId, Expr};
+use crate::plan::{ColumnId, Expr, Plan, SharedId};
 use inlay_catalog::{Definition, DefinitionKind, SYSTEM, bare_name};
 use inlay_functions::registry::scalar_exists;
 use inlay_types::{Error, LogicalType, Result};
@@ -72,6 +72,7 @@ struct Frame {
     /// Where the call stands: its frame, scopes, text and home.
     caller: Option<usize>,
     scope_count: usize,
+    is_table: bool,
     sql: Arc<str>,
     home: Option<Home>,
     /// The text of the macro, and where its names are looked up.
@@ -90,8 +91,17 @@ struct Argument {
     ty: Option<LogicalType>,
     /// The body reads it several times, perhaps.
     is_read_often: bool,
-    /// The column that it was computed as, because each evaluation differs.
-    computed: Option<ColumnId>,
+    /// What it was computed as, because each evaluation differs.
+    computed: Option<Computed>,
+}
+
+/// An argument that is computed once.
+#[derive(Clone)]
+enum Computed {
+    /// A value that the query has in which the call stands.
+    Value(Expr),
+    /// A shared plan of one row, since a table macro sees no query.
+    Shared(SharedId, ColumnId),
 }
 
 impl Binder<'_> {
@@ -223,6 +233,7 @@ impl Binder<'_> {
             parameters,
             caller,
             scope_count,
+            is_table: matches!(overload.body, MacroBody::Table(_)),
             sql,
             home,
             own_sql,
@@ -274,9 +285,14 @@ impl Binder<'_> {
         let found = frame.parameters.iter().position(|(known, _)| same_name(known, &name.value));
         let Some(index) = found else { return Ok(None) };
         let argument = frame.parameters[index].1.clone();
-        if let Some(id) = argument.computed {
-            return Ok(Some(self.column(id)));
+        match argument.computed {
+            Some(Computed::Value(value)) => return Ok(Some(value)),
+            Some(Computed::Shared(shared, id)) => {
+                return self.shared_argument(shared, id, name.pos).map(Some);
+            }
+            None => {}
         }
+        let before = self.pending_count();
         let bound = if argument.is_default {
             self.expr(&argument.expr)?
         } else {
@@ -286,21 +302,30 @@ impl Binder<'_> {
             Some(ty) => self.explicit_cast(bound, ty, false, argument.expr.pos)?,
             None => bound,
         };
-        if argument.is_read_often && bound.is_volatile() {
-            return self.computed_argument(active, index, bound).map(Some);
+        if argument.is_read_often && (bound.is_volatile() || self.is_pending_volatile(before)) {
+            return self.computed_argument(active, index, bound, before, name.pos).map(Some);
         }
         Ok(Some(bound))
     }
 
-    /// An argument with another value each time, as a column that the query computes in which the call stands. Where there
-    /// is no query, or the argument reads the parameter of a lambda, it is computed at each mention.
-    fn computed_argument(&mut self, frame: usize, index: usize, value: Expr) -> Result<Expr> {
-        let Some(Frame { scope_count, parameters, .. }) = self.macros.frames.get_mut(frame) else {
+    /// An argument with another value each time, as a column that the query computes in which the call stands, or that of a
+    /// shared plan where a table macro sees no query. Where there is none, or the argument reads the parameter of a lambda, it
+    /// is computed at each mention. Joins behind the first `before` that the innermost scope waits for are the argument's.
+    fn computed_argument(
+        &mut self,
+        frame: usize,
+        index: usize,
+        value: Expr,
+        before: usize,
+        pos: Pos,
+    ) -> Result<Expr> {
+        let Some(Frame { scope_count, is_table, parameters, .. }) = self.macros.frames.get_mut(frame) else {
             return Err(Error::internal("an argument without its macro"));
         };
-        let Some(scope) = scope_count.checked_sub(1).and_then(|scope| self.scopes.get_mut(scope)) else {
+        let outer = scope_count.checked_sub(1).filter(|scope| *scope < self.scopes.len());
+        if outer.is_none() && !*is_table {
             return Ok(value);
-        };
+        }
         let read = value.columns();
         if self.row_scopes > 0 || self.lambdas.iter().any(|lambda| lambda.has_any(&read)) {
             return Ok(value);
@@ -308,10 +333,34 @@ impl Binder<'_> {
         let Some((name, argument)) = parameters.get_mut(index) else {
             return Err(Error::internal("a macro without its parameter"));
         };
+        let inner = self.scopes.last_mut().map(|scope| &mut scope.pending);
+        let own = inner.filter(|pending| pending.len() > before).map(|pending| pending.split_off(before));
+        let own = own.unwrap_or_default();
         let id = self.columns.add(name.clone(), value.ty());
-        argument.computed = Some(id);
-        scope.pending.push(Pending::computed(id, value));
-        Ok(self.columns.expr(id))
+        if let Some(scope) = outer.and_then(|scope| self.scopes.get_mut(scope)) {
+            scope.pending.extend(own);
+            let value = if value.is_volatile() {
+                scope.pending.push(Pending::computed(id, value));
+                self.columns.expr(id)
+            } else {
+                value
+            };
+            argument.computed = Some(Computed::Value(value.clone()));
+            return Ok(value);
+        }
+        let definition = attach(Plan::single_row(), own, &self.columns).project(vec![(id, value)]);
+        let shared = self.columns.add_shared();
+        argument.computed = Some(Computed::Shared(shared, id));
+        self.shared.push(Shared { id: shared, definition, materialized: true });
+        self.shared_argument(shared, id, pos)
+    }
+
+    /// A mention of an argument that is a shared plan of one row.
+    fn shared_argument(&mut self, shared: SharedId, id: ColumnId, pos: Pos) -> Result<Expr> {
+        let read = self.columns.copy_of(id);
+        let plan = Plan::SharedScan { id: shared, columns: vec![(read, id)] };
+        self.push_pending(Pending::single(plan), pos)?;
+        Ok(self.column(read))
     }
 
     /// Binds where the call of a frame stands.
@@ -362,6 +411,7 @@ impl Binder<'_> {
                 parameters: parameters.collect(),
                 caller: None,
                 scope_count: self.scopes.len(),
+                is_table: matches!(overload.body, MacroBody::Table(_)),
                 sql: Arc::clone(&self.sql),
                 home: self.stored_in.clone(),
                 own_sql: Arc::from(text),
@@ -417,6 +467,16 @@ fn mentions(expr: &ast::Expr, name: &str) -> usize {
     }
 }
 
+/// How often a text has a word, whatever it means there.
+fn words(text: &str, word: &str) -> usize {
+    let parts = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+    if word.chars().all(|c| c.is_alphanumeric() || c == '_') {
+        parts.filter(|part| same_name(part, word)).count()
+    } else {
+        text.to_lowercase().matches(&word.to_lowercase()).count()
+    }
+}
+
 /// The argument of each parameter, if the call fits.
 fn arguments_of(overload: &MacroOverload, call: &FunctionCall) -> Option<Arguments> {
     if call.arguments.len() > overload.parameters.len() {
@@ -442,7 +502,7 @@ fn arguments_of(overload: &MacroOverload, call: &FunctionCall) -> Option<Argumen
         };
         let is_read_often = match &overload.body {
             MacroBody::Expression(body) => mentions(body, &parameter.name.value) > 1,
-            MacroBody::Table(_) => false,
+            MacroBody::Table(_) => words(&overload.text, &parameter.name.value) > 1,
         };
         let (expr, ty) = (Rc::new(expr.clone()), parameter.data_type.clone());
         let argument = Argument { expr, is_default, ty, is_read_often, computed: None };

@@ -46,6 +46,7 @@ mod object;
 mod objects;
 mod once;
 mod pivot;
+mod quantile;
 mod query;
 mod query_function;
 mod recursive;
@@ -206,6 +207,8 @@ struct Binder<'a> {
     lambda_columns: HashMap<(usize, usize, LogicalType), ColumnId>,
     /// How many values that are computed once are being read around what is bound.
     open_onces: usize,
+    /// Values that [`ast::ExprKind::Given`] names.
+    given: Vec<once::Given>,
     /// While a stored text is bound: where it is stored, which names without a place mean first.
     stored_in: Option<object::Home>,
     /// While RETURNING of MERGE is bound: the column that `merge_action()` reads.
@@ -267,6 +270,7 @@ impl<'a> Binder<'a> {
             lambdas: Vec::new(),
             lambda_columns: HashMap::new(),
             open_onces: 0,
+            given: Vec::new(),
             stored_in: None,
             merge_action: None,
             prepared: Vec::new(),

@@ -234,6 +234,7 @@ fn text(expr: &Expr) -> String {
         }
         ExprKind::Columns(_) => "COLUMNS".into(),
         ExprKind::Position(number) => format!("#{number}"),
+        ExprKind::Given(_) => "value".into(),
         ExprKind::Collate { expr, collation } => format!("{} COLLATE {collation}", text(expr)),
         ExprKind::Default => "DEFAULT".into(),
         ExprKind::Constants(constants) => {

@@ -9,12 +9,19 @@ use super::Binder;
 use super::lambda::lambda_of;
 use super::scope::Phase;
 use super::subquery::Pending;
-use crate::parser::ast::Pos;
+use crate::parser::ast::{self, Pos};
 use crate::plan::{ColumnId, Expr, LambdaKind};
 use inlay_types::{Error, LogicalType, Result};
+use std::rc::Rc;
 
 /// Where the depths of [`LambdaKind::Once`] begin: those of lambdas count from 0.
 const DEPTH: usize = usize::MAX / 2;
+
+/// What [`ast::ExprKind::Given`] stands for.
+pub(super) enum Given {
+    Bound(Expr),
+    Written(Rc<ast::Expr>),
+}
 
 impl Binder<'_> {
     /// What `build` makes of values that it reads as often as it likes.
@@ -44,6 +51,47 @@ impl Binder<'_> {
         let body = body?;
         let ty = body.ty();
         Ok(lambda_of(LambdaKind::Once, args, false, parameters, body, ty))
+    }
+
+    /// A value that is bound, as a part of what is still to be bound.
+    pub(super) fn given(&mut self, value: Expr, pos: Pos) -> ast::Expr {
+        self.given.push(Given::Bound(value));
+        ast::Expr { kind: ast::ExprKind::Given(self.given.len() - 1), pos }
+    }
+
+    /// What is written once and stands in several places: bound by the first of them, as a column that is computed there if
+    /// each evaluation differs.
+    pub(super) fn given_once(&mut self, expr: ast::Expr) -> ast::Expr {
+        let pos = expr.pos;
+        self.given.push(Given::Written(Rc::new(expr)));
+        ast::Expr { kind: ast::ExprKind::Given(self.given.len() - 1), pos }
+    }
+
+    pub(super) fn given_value(&mut self, number: usize, pos: Pos) -> Result<Expr> {
+        let missing = || Error::internal("a value that is given is missing");
+        let expr = match self.given.get(number).ok_or_else(missing)? {
+            Given::Bound(value) => return Ok(value.clone()),
+            Given::Written(expr) => Rc::clone(expr),
+        };
+        let before = self.pending_count();
+        let value = self.expr(&expr)?;
+        if !value.is_volatile() && !self.is_pending_volatile(before) {
+            return Ok(value);
+        }
+        let column = self.computed(value, "value", pos)?;
+        *self.given.get_mut(number).ok_or_else(missing)? = Given::Bound(column.clone());
+        Ok(column)
+    }
+
+    /// How many joins the innermost scope waits for.
+    pub(super) fn pending_count(&self) -> usize {
+        self.scopes.last().map_or(0, |scope| scope.pending.len())
+    }
+
+    /// Whether one of those behind the first so many has another value each time.
+    pub(super) fn is_pending_volatile(&self, from: usize) -> bool {
+        let pending = self.scopes.last().and_then(|scope| scope.pending.get(from..));
+        pending.is_some_and(|pending| pending.iter().any(|join| join.plan.is_volatile()))
     }
 
     /// The parameter of its place: what is written alike must be equal, as for lambdas.

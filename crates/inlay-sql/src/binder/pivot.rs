@@ -5,7 +5,8 @@
 //! the numbers of its columns.
 
 use super::build::Build;
-use super::scope::{Relation, Scope, same_name};
+use super::scope::{Phase, Relation, Scope, same_name};
+use super::subquery::{Pending, attach};
 use super::{Binder, Output, name};
 use crate::parser::ast::{
     BinaryOp, Distinct, Expr, ExprKind, FunctionCall, GroupBy, OrderBy, OrderItem, Pivot, PivotColumn, Pos,
@@ -90,7 +91,8 @@ impl Binder<'_> {
         };
         let mut values = vec![Value1 { conditions: Vec::new(), name: String::new() }];
         for column in &pivot.on {
-            let own = self.pivot_values(source, column)?;
+            let parts = self.pivot_parts(source, column)?;
+            let own = self.pivot_values(source, &parts, column)?;
             if own.len().saturating_mul(values.len()) > PIVOT_COLUMNS_MAX {
                 let message =
                     format!("PIVOT would make more than {PIVOT_COLUMNS_MAX} columns; name some with IN");
@@ -190,13 +192,47 @@ impl Binder<'_> {
         Ok(self.host_functions(call, pos)?.is_some_and(|host| host.kind == FunctionKind::Aggregate))
     }
 
-    /// What one ON of a PIVOT makes columns of.
-    fn pivot_values(&mut self, source: usize, column: &PivotColumn) -> Result<Vec<Value1>> {
-        let build = Build(column.expr.pos);
+    /// What the values of one ON are compared with. Parts that are different each time become columns of the source, since
+    /// each value reads them.
+    fn pivot_parts(&mut self, source: usize, column: &PivotColumn) -> Result<Vec<Expr>> {
         let parts: Vec<Expr> = match &column.expr.kind {
             ExprKind::Row(items) => items.clone(),
             _ => vec![column.expr.clone()],
         };
+        parts.into_iter().map(|part| self.pivot_part(source, part)).collect()
+    }
+
+    fn pivot_part(&mut self, source: usize, part: Expr) -> Result<Expr> {
+        let Some(Some(prepared)) = self.prepared.get(source) else {
+            return Err(Error::internal("a prepared source is missing"));
+        };
+        if matches!(part.kind, ExprKind::Column(_)) {
+            return Ok(part);
+        }
+        let mut scope = Scope::new();
+        scope.relations = prepared.relations.clone();
+        self.scopes.push(scope);
+        let bound = self.in_phase(Phase::Select, |binder| binder.expr(&part));
+        self.scopes.pop();
+        // What cannot be bound is told where the query is bound.
+        let Ok((value, mut pending)) = bound else { return Ok(part) };
+        if !value.is_volatile() && !pending.iter().any(|join| join.plan.is_volatile()) {
+            return Ok(part);
+        }
+        let id = self.columns.add("(on)", value.ty());
+        pending.push(Pending::computed(id, value));
+        let columns = self.columns.clone();
+        let Some(Some(prepared)) = self.prepared.get_mut(source) else {
+            return Err(Error::internal("a prepared source is missing"));
+        };
+        prepared.plan = attach(prepared.plan.clone(), pending, &columns);
+        let column = self.column(id);
+        Ok(self.given(column, part.pos))
+    }
+
+    /// What one ON of a PIVOT makes columns of.
+    fn pivot_values(&mut self, source: usize, parts: &[Expr], column: &PivotColumn) -> Result<Vec<Value1>> {
+        let build = Build(column.expr.pos);
         let rows: Vec<(Vec<Value>, Option<String>)> = match (&column.values, &column.query) {
             (Some(items), _) => {
                 let mut rows = Vec::with_capacity(items.len());
@@ -235,7 +271,7 @@ impl Binder<'_> {
                 rows.into_iter().map(|row| (row, None)).collect()
             }
             (None, None) => {
-                let rows = self.distinct_values(source, &parts, column.expr.pos)?;
+                let rows = self.distinct_values(source, parts, column.expr.pos)?;
                 rows.into_iter().map(|row| (row, None)).collect()
             }
         };

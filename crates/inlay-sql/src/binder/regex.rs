@@ -15,7 +15,7 @@ impl Binder<'_> {
         let mut args = self.exprs(arguments)?;
         if args.len() <= 4 && matches!(args[2].ty(), LogicalType::List(_)) {
             let names = self.constant(&arguments[2], "the names of groups")?;
-            return self.named_groups(args, &names, pos);
+            return self.once(args, |binder, args| binder.named_groups(args, &names, pos));
         }
         let is_number = match &args[2] {
             Expr::Literal { value: Value::Varchar(text), .. } => text.parse::<i64>().is_ok(),

@@ -40,6 +40,7 @@ impl Binder<'_> {
                 let [then, otherwise] = values;
                 self.case_of(vec![condition], vec![then?, otherwise?], pos)?
             }
+            "between_symmetric" => self.between_symmetric(name, arguments, pos)?,
             "date_part" | "datepart" if matches!(arguments, [fields, _] if is_list(fields)) => {
                 self.date_parts(arguments, pos)?
             }
@@ -199,11 +200,30 @@ impl Binder<'_> {
             return Err(self.at(Error::bind(format!("{name} needs at least one format")), formats.pos));
         };
         let build = super::build::Build(pos);
-        let by = |name: &str, format: &ast::Expr| build.call(name, vec![text.clone(), format.clone()]);
-        let mut tries: Vec<ast::Expr> = others.iter().map(|format| by("try_strptime", format)).collect();
-        tries.push(by(name, last));
-        let call = build.call("coalesce", tries);
-        self.expr(&call)
+        let text = self.expr(text)?;
+        self.once(vec![text], |binder, values| {
+            let [text] = super::expr::taken(values)?;
+            let text = binder.given(text, pos);
+            let by = |name: &str, format: &ast::Expr| build.call(name, vec![text.clone(), format.clone()]);
+            let mut tries: Vec<ast::Expr> = others.iter().map(|format| by("try_strptime", format)).collect();
+            tries.push(by(name, last));
+            binder.expr(&build.call("coalesce", tries))
+        })
+    }
+
+    /// `x BETWEEN SYMMETRIC a AND b`: the bounds in either order.
+    fn between_symmetric(&mut self, name: &str, arguments: &[ast::Expr], pos: Pos) -> Result<Expr> {
+        let values = self.taken::<3>(name, arguments, pos)?.each_ref().map(|value| self.expr(value));
+        let values = values.into_iter().collect::<Result<Vec<_>>>()?;
+        self.once(values, |binder, values| {
+            let [value, low, high] = super::expr::taken(values)?.map(|value| binder.given(value, pos));
+            let between = |low: &ast::Expr, high: &ast::Expr| {
+                let [expr, low, high] = [&value, low, high].map(|part| Box::new(part.clone()));
+                ast::Expr { kind: ExprKind::Between { expr, low, high, negated: false }, pos }
+            };
+            let either = ExprKind::Or(vec![between(&low, &high), between(&high, &low)]);
+            binder.expr(&ast::Expr { kind: either, pos })
+        })
     }
 
     /// `date_part(['year', 'month'], x)`: a struct of the parts.
@@ -213,16 +233,21 @@ impl Binder<'_> {
             return Err(Error::internal("date_part of a list"));
         };
         let build = super::build::Build(pos);
-        let mut made = build.function("struct_pack", Vec::new());
-        for field in expanded(&list.arguments).iter() {
-            let ExprKind::Literal(Literal::String(name)) = &field.kind else {
-                let message = "date_part takes a list of names of parts: date_part(['year', 'month'], x)";
-                return Err(self.at(Error::bind(message), field.pos));
-            };
-            let part = build.call("date_part", vec![field.clone(), input.clone()]);
-            let part = build.cast(part, LogicalType::BigInt);
-            made.named.push((build.ident(name.clone()), part));
-        }
-        self.expr(&build.expr(ExprKind::Function(made)))
+        let input = self.expr(input)?;
+        self.once(vec![input], |binder, values| {
+            let [input] = super::expr::taken(values)?;
+            let input = binder.given(input, pos);
+            let mut made = build.function("struct_pack", Vec::new());
+            for field in expanded(&list.arguments).iter() {
+                let ExprKind::Literal(Literal::String(name)) = &field.kind else {
+                    let message = "date_part takes a list of names of parts: date_part(['year', 'month'], x)";
+                    return Err(binder.at(Error::bind(message), field.pos));
+                };
+                let part = build.call("date_part", vec![field.clone(), input.clone()]);
+                let part = build.cast(part, LogicalType::BigInt);
+                made.named.push((build.ident(name.clone()), part));
+            }
+            binder.expr(&build.expr(ExprKind::Function(made)))
+        })
     }
 }

@@ -22,6 +22,11 @@ impl Pending {
         Self { kind, plan, conditions, is_computed: false }
     }
 
+    /// The value of a plan of at most one row.
+    pub(super) fn single(plan: Plan) -> Self {
+        Self::new(JoinKind::Single, plan, Vec::new())
+    }
+
     /// A column with the value of `expr` for each row.
     pub(super) fn computed(id: ColumnId, expr: Expr) -> Self {
         let plan = Plan::single_row().project(vec![(id, expr)]);

@@ -7,8 +7,9 @@ use super::{Binder, Bound, Output};
 use crate::parser::ast::{
     BinaryOp, Expr, ObjectName, Pos, Query, QueryBody, StatementKind, TableAlias, TableRef,
 };
-use crate::plan::{self, Plan};
-use inlay_catalog::{CatalogEntry, MAIN, TEMPORARY, bare_name, near_names, schema_of};
+use crate::plan::{self, ColumnId, JoinKind, Plan};
+use inlay_catalog::{CatalogEntry, MAIN, TEMPORARY, TableEntry, bare_name, near_names, schema_of};
+use inlay_types::LogicalType as T;
 use inlay_types::{Error, LogicalType, Result, Value};
 
 /// The column that counts the columns summarized.
@@ -64,7 +65,13 @@ impl Binder<'_> {
             };
             let null = || text(build.null());
             let aggregate = |name: &str| build.call(name, vec![column()]);
+            // Between two moments, or two integers that DOUBLE does not tell apart, there is none of the type.
+            let is_discrete =
+                ty.is_temporal() || matches!(ty, T::BigInt | T::UBigInt | T::HugeInt | T::UHugeInt);
             let quantile = |share: &str| {
+                if is_discrete {
+                    return text(build.call("quantile_disc", vec![column(), build.number(share)]));
+                }
                 let value = build.call("quantile_cont", vec![column(), build.number(share)]);
                 let value = if ty.is_integer() {
                     build.cast(build.call("round", vec![value]), ty.clone())
@@ -74,7 +81,8 @@ impl Binder<'_> {
                 text(value)
             };
             let is_number = ty.is_numeric();
-            let sorts = is_number || ty.is_temporal();
+            let sorts = is_number || (ty.is_temporal() && *ty != T::Interval);
+            let has_mean = is_number || matches!(ty, T::Date | T::Time | T::Timestamp | T::TimestampTz);
             let count = measure(build.count_star());
             let known = measure(build.call("count", vec![column()]));
             let missing = build.binary(BinaryOp::Subtract, count.clone(), known);
@@ -94,11 +102,11 @@ impl Binder<'_> {
                 measure(text(aggregate("min"))),
                 measure(text(aggregate("max"))),
                 measure(aggregate("approx_count_distinct")),
-                if is_number { measure(text(aggregate("avg"))) } else { null() },
+                if has_mean { measure(text(aggregate("avg"))) } else { null() },
                 if is_number { measure(text(aggregate("stddev"))) } else { null() },
-                if sorts && is_number { measure(quantile("0.25")) } else { null() },
-                if sorts && is_number { measure(quantile("0.5")) } else { null() },
-                if sorts && is_number { measure(quantile("0.75")) } else { null() },
+                if sorts { measure(quantile("0.25")) } else { null() },
+                if sorts { measure(quantile("0.5")) } else { null() },
+                if sorts { measure(quantile("0.75")) } else { null() },
                 count,
                 build.cast(share, percentage),
             ]);
@@ -143,17 +151,20 @@ impl Binder<'_> {
             vec![text(&column.name), text(&ty), text("YES"), Value::Null, Value::Null, Value::Null]
         };
         let mut rows: Vec<Vec<Value>> = bound.output.iter().map(described).collect();
-        if let Plan::Scan { table, .. } = &bound.plan {
+        for (row, output) in rows.iter_mut().zip(&bound.output) {
+            let Some((table, index)) = scanned(&bound.plan, output.id) else { continue };
             let schema = table.table.schema();
-            for (row, (index, column)) in rows.iter_mut().zip(schema.visible()) {
-                if column.not_null {
-                    row[2] = text("NO");
-                }
-                if schema.primary_key.contains(&index) {
-                    row[3] = text("PRI");
-                } else if schema.is_unique(index) {
-                    row[3] = text("UNI");
-                }
+            let Some(column) = schema.columns.get(index) else { continue };
+            if column.not_null {
+                row[2] = text("NO");
+            }
+            if schema.primary_key.contains(&index) {
+                row[3] = text("PRI");
+            } else if schema.is_unique(index) {
+                row[3] = text("UNI");
+            }
+            // A query has no defaults, the table that it reads has.
+            if matches!(bound.plan, Plan::Scan { .. }) {
                 row[4] = column.default.as_deref().map_or(Value::Null, text);
             }
         }
@@ -253,5 +264,27 @@ impl Binder<'_> {
             ("temporary", LogicalType::Boolean),
         ];
         Ok(self.literal_bound(&columns, rows))
+    }
+}
+
+/// The column of a table that a column of a query is, wherever it passed through unchanged and no join adds NULLs.
+fn scanned(plan: &Plan, id: ColumnId) -> Option<(&TableEntry, usize)> {
+    match plan {
+        Plan::Scan { table, columns, .. } => {
+            let column = columns.iter().find(|column| column.id == id)?;
+            Some((table, column.index))
+        }
+        Plan::Project { input, items } => match items.iter().find(|(made, _)| *made == id)? {
+            (_, crate::plan::Expr::Column { id, .. }) => scanned(input, *id),
+            _ => None,
+        },
+        Plan::Filter { input, .. } | Plan::Sort { input, .. } | Plan::Limit { input, .. } => {
+            scanned(input, id)
+        }
+        Plan::Join { kind: JoinKind::Inner, left, right, .. } => {
+            scanned(left, id).or_else(|| scanned(right, id))
+        }
+        Plan::Join { kind: JoinKind::Left, left, .. } => scanned(left, id),
+        _ => None,
     }
 }

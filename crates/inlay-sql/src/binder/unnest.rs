@@ -53,6 +53,14 @@ fn element_of(ty: &LogicalType, depth: usize) -> &LogicalType {
     }
 }
 
+/// How many layers of lists a type has.
+fn layers_of(ty: &LogicalType) -> usize {
+    match ty {
+        LogicalType::List(element) | LogicalType::Array(element, _) => 1 + layers_of(element),
+        _ => 0,
+    }
+}
+
 /// Whether any of `exprs` reads one of `made`.
 fn reads<'e>(exprs: impl IntoIterator<Item = &'e Expr>, made: &HashSet<ColumnId>) -> bool {
     exprs.into_iter().any(|expr| expr.columns().iter().any(|id| made.contains(id)))
@@ -71,7 +79,11 @@ impl Binder<'_> {
         };
         let (list, ty) = self.list_of_call(name, call, pos)?;
         let unnests = &self.scope()?.unnests;
-        let calls = if phase == Phase::GroupBy { &unnests.grouped } else { &unnests.selected };
+        // What GROUP BY goes through is gone through once: the same call behind SELECT is what was grouped by.
+        let calls: Vec<&(ColumnId, Expr)> = match phase {
+            Phase::GroupBy => unnests.grouped.iter().collect(),
+            _ => unnests.grouped.iter().chain(&unnests.selected).collect(),
+        };
         let made: HashSet<ColumnId> = calls.iter().map(|(id, _)| *id).collect();
         if reads([&list], &made) {
             let message =
@@ -128,7 +140,7 @@ impl Binder<'_> {
                 return Err(self.at(Error::UndefinedFunction { message, candidates: Vec::new() }, pos));
             }
         };
-        let depth = self.depth_of_call(call)?;
+        let (depth, _) = self.depth_of_call(call)?;
         let list = match list.ty() {
             LogicalType::Null => self.cast_to(list, LogicalType::list(LogicalType::Integer), pos)?,
             LogicalType::List(element) if *element == LogicalType::Null => {
@@ -158,14 +170,16 @@ impl Binder<'_> {
         Ok(())
     }
 
-    /// How many layers of lists a call of `unnest` takes off.
-    fn depth_of_call(&mut self, call: &FunctionCall) -> Result<usize> {
-        let mut depth = 1;
+    /// How many layers of lists, and then of structs, a call of `unnest` takes off, and whether fields keep the names of the
+    /// structs around them.
+    fn depth_of_call(&mut self, call: &FunctionCall) -> Result<(usize, bool)> {
+        let (mut depth, mut keeps_names) = (1, false);
         for (name, value) in &call.named {
             let constant = self.constant(value, "an argument of unnest")?;
             match (name.value.to_lowercase().as_str(), constant) {
                 ("recursive", Value::Boolean(true)) => depth = MAX_NESTING,
                 ("recursive", Value::Boolean(false)) => {}
+                ("keep_parent_names", Value::Boolean(keeps)) => keeps_names = keeps,
                 ("max_depth", number) => {
                     let number = number.as_i128().and_then(|number| usize::try_from(number).ok());
                     let Some(number) = number.filter(|number| *number > 0) else {
@@ -176,13 +190,14 @@ impl Binder<'_> {
                 }
                 (other, _) => {
                     let message = format!(
-                        "unnest has no argument \"{other}\" of this kind: it takes recursive := true and max_depth := n"
+                        "unnest has no argument \"{other}\" of this kind: it takes recursive := true, \
+                         max_depth := n and keep_parent_names := true"
                     );
                     return Err(self.at(Error::bind(message), name.pos));
                 }
             }
         }
-        Ok(depth)
+        Ok((depth, keeps_names))
     }
 
     /// The entries of `unnest` of a STRUCT, or recursively of a list of them, in a SELECT list; `false` for anything else.
@@ -193,18 +208,40 @@ impl Binder<'_> {
             return Ok(false);
         }
         let ty = self.type_only(argument)?;
-        let depth = self.depth_of_call(call)?;
+        let (depth, keeps_names) = self.depth_of_call(call)?;
+        let layers = layers_of(&ty);
         let (base, inner) = match (&ty, element_of(&ty, depth)) {
-            (LogicalType::Struct(_), _) => (argument.clone(), &ty),
-            (_, inner @ LogicalType::Struct(_)) if depth > 1 => (expr.clone(), inner),
+            (LogicalType::Struct(_), _) => (self.read_by_fields(argument), &ty),
+            (_, inner @ LogicalType::Struct(_)) if depth > layers => {
+                let argument = self.read_by_fields(argument);
+                let call = FunctionCall { arguments: vec![argument], ..call.clone() };
+                (ast::Expr { kind: ExprKind::Function(call), pos: expr.pos }, inner)
+            }
             _ => return Ok(false),
         };
-        self.field_entries(&base, inner, depth > 1, entries);
+        let parent = keeps_names.then_some("");
+        self.field_entries(&base, inner, depth.saturating_sub(layers), parent, entries);
         Ok(true)
     }
 
-    /// One entry per field of a struct; with `recursive` the fields of its structs instead of these.
-    fn field_entries(&self, base: &ast::Expr, ty: &LogicalType, recursive: bool, entries: &mut Vec<Entry>) {
+    /// What several entries read.
+    fn read_by_fields(&mut self, argument: &ast::Expr) -> ast::Expr {
+        match argument.kind {
+            ExprKind::Column(_) => argument.clone(),
+            _ => self.given_once(argument.clone()),
+        }
+    }
+
+    /// One entry per field of a struct; where `depth` goes on, the fields of its structs instead of these. They are called as
+    /// they are, or by what stands before them in `parent` as well.
+    fn field_entries(
+        &self,
+        base: &ast::Expr,
+        ty: &LogicalType,
+        depth: usize,
+        parent: Option<&str>,
+        entries: &mut Vec<Entry>,
+    ) {
         let LogicalType::Struct(fields) = ty else { return };
         let build = Build(base.pos);
         for (index, field) in fields.iter().enumerate() {
@@ -214,12 +251,16 @@ impl Binder<'_> {
                 build.text(field.name.to_string())
             };
             let value = build.call("struct_extract", vec![base.clone(), key]);
-            if recursive && matches!(field.ty, LogicalType::Struct(_)) {
-                self.field_entries(&value, &field.ty, recursive, entries);
+            let own =
+                if field.name.is_empty() { format!("element{}", index + 1) } else { field.name.to_string() };
+            let name = match parent {
+                Some(parent) if !parent.is_empty() => format!("{parent}.{own}"),
+                _ => own,
+            };
+            if depth > 1 && matches!(field.ty, LogicalType::Struct(_)) {
+                self.field_entries(&value, &field.ty, depth - 1, parent.map(|_| name.as_str()), entries);
                 continue;
             }
-            let name =
-                if field.name.is_empty() { format!("element{}", index + 1) } else { field.name.to_string() };
             let source = EntrySource::Written(Rc::new(value));
             entries.push(Entry { name, is_alias: true, source, bound: None, group: None, computed: None });
         }

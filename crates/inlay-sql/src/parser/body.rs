@@ -55,16 +55,38 @@ enum Language {
 struct Walk<'a> {
     bytes: &'a [u8],
     at: usize,
-    /// Words of the statement so far.
-    words: usize,
-    /// The statement begins with CREATE.
-    creates: bool,
+    /// How deep in parentheses: clauses of a function stand outside of them.
+    depth: usize,
+    statement: Statement,
     language: Language,
+}
+
+/// What the words of a statement so far say of it.
+#[derive(Clone, Copy, PartialEq)]
+enum Statement {
+    Begins,
+    /// CREATE [OR REPLACE] [TEMP]
+    Creates,
+    /// CREATE ... FUNCTION or AGGREGATE
+    Function,
+    Other,
+}
+
+impl Statement {
+    fn after(self, is: impl Fn(&str) -> bool) -> Self {
+        match self {
+            Self::Begins if is("create") => Self::Creates,
+            Self::Creates if ["function", "aggregate"].iter().any(|word| is(word)) => Self::Function,
+            Self::Creates if ["or", "replace", "temp", "temporary"].iter().any(|word| is(word)) => self,
+            Self::Function => Self::Function,
+            Self::Begins | Self::Creates | Self::Other => Self::Other,
+        }
+    }
 }
 
 impl<'a> Walk<'a> {
     fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0, words: 0, creates: false, language: Language::Unknown }
+        Self { bytes, at: 0, depth: 0, statement: Statement::Begins, language: Language::Unknown }
     }
 
     /// Where the next body opens.
@@ -78,11 +100,18 @@ impl<'a> Walk<'a> {
                 (b'a'..=b'z' | b'A'..=b'Z' | b'_' | 0x80.., _) => self.word(),
                 (b'0'..=b'9', _) => self.at = end_of_word(self.bytes, self.at),
                 (b'{', _) if self.language == Language::Braces => return Some(self.at),
-                (b';', _) => {
-                    (self.words, self.creates, self.language) = (0, false, Language::Unknown);
+                (b';', _) => *self = Self { at: self.at + 1, ..Self::new(self.bytes) },
+                (byte, _) => {
+                    match byte {
+                        b'(' => self.depth += 1,
+                        b')' => self.depth = self.depth.saturating_sub(1),
+                        _ => {}
+                    }
+                    if self.language == Language::Expected && !byte.is_ascii_whitespace() {
+                        self.language = Language::Unknown;
+                    }
                     self.at += 1;
                 }
-                _ => self.at += 1,
             }
         }
         None
@@ -92,9 +121,10 @@ impl<'a> Walk<'a> {
         let end = end_of_word(self.bytes, self.at);
         let word = &self.bytes[self.at..end];
         let is = |wanted: &str| word.eq_ignore_ascii_case(wanted.as_bytes());
-        self.creates |= self.words == 0 && is("create");
+        self.statement = self.statement.after(is);
+        let is_clause = self.statement == Statement::Function && self.depth == 0;
         self.language = match self.language {
-            Language::Unknown if self.creates && is("language") => Language::Expected,
+            Language::Unknown if is_clause && is("language") => Language::Expected,
             Language::Expected if word.len() >= 6 && word[..6].eq_ignore_ascii_case(b"python") => {
                 Language::Braces
             }
@@ -103,7 +133,6 @@ impl<'a> Walk<'a> {
             Language::Braces if is("as") || is("select") => Language::Unknown,
             same => same,
         };
-        self.words += 1;
         self.at = end;
     }
 }
@@ -185,6 +214,16 @@ mod tests {
             "CREATE TABLE t AS SELECT 'language python' AS x, {'a': 1}",
             "CREATE FUNCTION f() RETURNS INT LANGUAGE PYTHON AS $$ return {1} $$",
             "CREATE FUNCTION f(language) AS {'a': 1}",
+            "CREATE FUNCTION f(language python) AS {'a': 1}",
+            "CREATE TABLE t AS FROM (SELECT 1 AS language, 2 AS python, {'a': 1})",
+            "CREATE VIEW v(language, python) AS (VALUES ({'a': 1}, 1))",
+            "CREATE VIEW v AS FROM spoken AS language, python, (VALUES ({'a': 1}))",
+            "CREATE TABLE t (language PYTHON DEFAULT {'a': 1})",
+            "CREATE TABLE function (language python, x STRUCT(a INT) DEFAULT {'a': 1})",
+            "CREATE OR REPLACE TEMP TABLE t AS FROM language python, (VALUES ({'a': 1}))",
+            "CREATE TABLE t AS FROM language python LIMIT {'a': 1}.a",
+            "INSERT INTO function SELECT 1 language, 2 python, {'a': 1}",
+            "EXPLAIN CREATE TABLE t AS FROM language python, (VALUES ({'a': 1}))",
         ] {
             assert_eq!(masked(sql).unwrap(), None, "{sql}");
         }
@@ -192,6 +231,12 @@ mod tests {
 
     #[test]
     fn several_statements_have_bodies() {
+        for creating in ["CREATE OR REPLACE TEMP AGGREGATE", "create temporary function"] {
+            assert_eq!(
+                body_of(&format!("{creating} f(language INT) RETURNS INT LANGUAGE PYTHON {{2}}")),
+                "2"
+            );
+        }
         let one = "CREATE FUNCTION f() RETURNS INT LANGUAGE PYTHON IMMUTABLE {1}";
         let masked = masked(&format!("{one}; SELECT '{{'; {one};")).unwrap().unwrap();
         assert_eq!(masked.matches("'x'").count(), 2);

@@ -163,11 +163,13 @@ impl Context<'_, '_> {
         use ast::TableConstraint as C;
         match constraint {
             C::PrimaryKey(key) => {
+                self.index_kind(key.index_type, &key.index_options, pos)?;
                 let (name, characteristics) = (key.name, key.characteristics);
                 let kind = ConstraintKind::PrimaryKey(self.key_columns(key.columns)?);
                 self.named(name, kind, characteristics, pos)
             }
             C::Unique(key) => {
+                self.index_kind(key.index_type, &key.index_options, pos)?;
                 let (name, characteristics) = (key.name, key.characteristics);
                 if key.nulls_distinct == ast::NullsDistinctOption::NotDistinct {
                     return Err(self.at(unsupported("UNIQUE NULLS NOT DISTINCT"), pos));
@@ -375,7 +377,17 @@ impl Context<'_, '_> {
         if !create.include.is_empty() || create.nulls_distinct == Some(false) {
             return Err(self.at(unsupported("INCLUDE and NULLS NOT DISTINCT of an index"), table.pos()));
         }
+        self.index_kind(create.using, &create.index_options, table.pos())?;
+        if create.r#async || !create.with.is_empty() || !create.alter_options.is_empty() {
+            return Err(
+                self.at(unsupported("an option of CREATE INDEX (WITH, ASYNC, ALGORITHM, LOCK)"), table.pos())
+            );
+        }
         let key = |column: ast::IndexColumn| {
+            if let Some(class) = column.operator_class {
+                let message = format!("the operator class {class} of an index");
+                return Err(self.at(unsupported(message), expr_start(&column.column.expr)));
+            }
             let mut expr = column.column.expr;
             while let ast::Expr::Nested(inner) = expr {
                 expr = *inner;
@@ -390,6 +402,36 @@ impl Context<'_, '_> {
             unique: create.unique,
             if_not_exists: create.if_not_exists,
         })))
+    }
+
+    /// Whether an index may be of the kind that it asks for: there is one, which a name that promises no more than it
+    /// does may stand for.
+    fn index_kind(
+        &self,
+        using: Option<ast::IndexType>,
+        options: &[ast::IndexOption],
+        pos: Pos,
+    ) -> Result<()> {
+        let behind = options.iter().filter_map(|option| match option {
+            ast::IndexOption::Using(kind) => Some(kind),
+            ast::IndexOption::Comment(_) => None,
+        });
+        for kind in using.iter().chain(behind) {
+            let name = kind.to_string();
+            if !["art", "btree"].iter().any(|known| name.eq_ignore_ascii_case(known)) {
+                return Err(self.at(
+                    Error::bind(format!(
+                        "there is no index of the kind {name}; indexes are radix trees, which find rows by equality, \
+                         IN and ranges: USING art, or btree, which do the same, may be written or left out"
+                    )),
+                    pos,
+                ));
+            }
+        }
+        if options.iter().any(|option| matches!(option, ast::IndexOption::Comment(_))) {
+            return Err(self.at(unsupported("COMMENT of an index in CREATE INDEX"), pos));
+        }
+        Ok(())
     }
 
     pub(super) fn alter_table(&self, alter: ast::AlterTable) -> Result<StatementKind> {

@@ -188,7 +188,7 @@ pub(super) fn parse_infix(parser: &mut Parser, left: &ast::Expr) -> Option<Parse
             Some(in_list(parser, left.clone(), span, negated))
         }
         (_, Keyword::BETWEEN) if matches!(&behind.token, Token::Word(word) if word.value.eq_ignore_ascii_case("symmetric")) => {
-            Some(between_symmetric(parser, left.clone(), negated))
+            Some(between_symmetric(parser, left.clone(), span, negated))
         }
         _ => None,
     }
@@ -224,22 +224,13 @@ fn in_list(parser: &mut Parser, left: ast::Expr, span: Span, negated: bool) -> P
     Ok(negated_if(negated, plain_call("contains", span, vec![list, left])))
 }
 
-/// The bounds in either order.
-fn between_symmetric(parser: &mut Parser, left: ast::Expr, negated: bool) -> Parsed {
+/// `x BETWEEN SYMMETRIC a AND b` as a call, since `x` is computed once and compared with both.
+fn between_symmetric(parser: &mut Parser, left: ast::Expr, span: Span, negated: bool) -> Parsed {
     skip(parser, 2 + usize::from(negated));
     let low = parser.parse_subexpr(parser_precedence(parser))?;
     parser.expect_keyword_is(Keyword::AND)?;
     let high = parser.parse_subexpr(parser_precedence(parser))?;
-    let between = |low: &ast::Expr, high: &ast::Expr| {
-        let (low, high) = (Box::new(low.clone()), Box::new(high.clone()));
-        Box::new(ast::Expr::Between { expr: Box::new(left.clone()), negated: false, low, high })
-    };
-    let either = ast::Expr::BinaryOp {
-        left: between(&low, &high),
-        op: ast::BinaryOperator::Or,
-        right: between(&high, &low),
-    };
-    Ok(negated_if(negated, ast::Expr::Nested(Box::new(either))))
+    Ok(negated_if(negated, plain_call("between_symmetric", span, vec![left, low, high])))
 }
 
 fn parser_precedence(_: &Parser) -> u8 {

@@ -3,7 +3,7 @@
 //! `ROLLUP(a, b)` is `GROUPING SETS ((a, b), (a), ())`, `CUBE` all subsets; sets inside of sets are put in place, and
 //! items beside each other are combined each with each.
 
-use super::ast::{BinaryOp, Expr, ExprKind, FunctionCall, GroupBy, Literal, Pos, UnaryOp};
+use super::ast::{Expr, FunctionCall, GroupBy, Pos};
 use super::convert::{Context, unsupported};
 use super::expr::start_of;
 use inlay_types::{Error, Result};
@@ -111,15 +111,15 @@ impl Context<'_, '_> {
         }
     }
 
-    /// `percentile_cont(f) WITHIN GROUP (ORDER BY x)` is `quantile_cont(x, f)`, and `mode()` is `mode(x)`.
+    /// `percentile_cont(f) WITHIN GROUP (ORDER BY x)` is `percentile_cont(x, f ORDER BY x)`, and `mode()` is `mode(x ORDER BY x)`.
     pub(super) fn within_group(&self, call: &mut FunctionCall, items: Vec<ast::OrderByExpr>) -> Result<()> {
         let pos = call.name.pos;
         let refuse = |message: String| Err(self.at(Error::bind(message), pos));
         let mut keys = self.order_items(items)?;
         let name = call.name.value.to_lowercase();
         let quantile = match name.as_str() {
-            "percentile_cont" | "quantile_cont" => Some("quantile_cont"),
-            "percentile_disc" | "quantile_disc" => Some("quantile_disc"),
+            "percentile_cont" | "quantile_cont" => Some("percentile_cont"),
+            "percentile_disc" | "quantile_disc" => Some("percentile_disc"),
             "mode" => None,
             // Of these the order is that of their rows.
             "string_agg" | "group_concat" | "listagg" | "array_agg" | "list" if call.order_by.is_empty() => {
@@ -146,24 +146,9 @@ impl Context<'_, '_> {
         let (Some(fraction), true) = (call.arguments.pop(), call.arguments.is_empty()) else {
             return refuse(format!("{name} WITHIN GROUP has one argument, the fraction"));
         };
-        let fraction = match (key.order.descending == Some(true), quantile) {
-            (false, _) => fraction,
-            (true, "quantile_cont") => {
-                let one = Expr { kind: ExprKind::Literal(Literal::Number("1.0".into())), pos };
-                let kind = ExprKind::Binary {
-                    op: BinaryOp::Subtract,
-                    left: Box::new(one),
-                    right: Box::new(fraction),
-                };
-                Expr { kind, pos }
-            }
-            // A discrete quantile counted from the other end: which of two neighbours is taken differs.
-            (true, _) => {
-                Expr { kind: ExprKind::Unary { op: UnaryOp::Negate, expr: Box::new(fraction) }, pos }
-            }
-        };
         call.name.value = quantile.to_string();
-        call.arguments = vec![key.expr, fraction];
+        call.arguments = vec![key.expr.clone(), fraction];
+        call.order_by.push(key);
         Ok(())
     }
 

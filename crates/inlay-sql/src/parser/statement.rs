@@ -293,6 +293,16 @@ impl Reader<'_> {
         if self.at_end() {
             return Ok(StatementKind::ShowAllTables);
         }
+        // As in DuckDB: a table of this name is described by its name in quotes.
+        if self.words(&["all", "tables"]) {
+            return Ok(StatementKind::ShowAllTables);
+        }
+        if self.nth_word_is(0, "tables")
+            && matches!(self.parser.peek_nth_token_ref(1).token, Token::EOF | Token::SemiColon)
+        {
+            self.parser.next_token();
+            return Ok(StatementKind::ShowTables { of: None });
+        }
         Ok(StatementKind::Describe(self.table_or_query()?))
     }
 
@@ -313,6 +323,9 @@ impl Reader<'_> {
             return Ok(StatementKind::ShowAllTables);
         }
         if self.words(&["columns", "from"]) || self.words(&["columns", "in"]) {
+            return Ok(StatementKind::Describe(self.table_or_query()?));
+        }
+        if ["select", "with", "from", "values"].iter().any(|word| self.nth_word_is(0, word)) {
             return Ok(StatementKind::Describe(self.table_or_query()?));
         }
         for what in ["schemas", "variables", "all"] {

@@ -10,6 +10,7 @@ macro_rules! children {
             | ExprKind::Literal(_)
             | ExprKind::Parameter(_)
             | ExprKind::Position(_)
+            | ExprKind::Given(_)
             | ExprKind::Columns(_)
             | ExprKind::Exists { .. }
             | ExprKind::Subquery(_)

@@ -6,7 +6,7 @@ use super::process::kind;
 use super::wire::{self, Packer, Reader, Taking, Unpacker, Writer, not_understood};
 use super::{Source, Spec};
 use crate::functions::aggregate::{Form, PythonAggregate};
-use crate::functions::results::Failure;
+use crate::functions::results::{Failure, Per};
 use crate::functions::style::Options;
 use crate::functions::turns::Turns;
 use crate::functions::{PythonFunction, message_of, watch};
@@ -312,7 +312,7 @@ impl Served {
         interrupt: &Interrupt,
     ) -> std::result::Result<Vector, Failure> {
         match self {
-            Self::Scalar(function) => function.called(py, args, len, &Kept::new()),
+            Self::Scalar(function) => function.called(py, args, len, &Kept::new(), Per::Row),
             Self::Aggregate(aggregate) => {
                 let (ends, args) = args.split_last().ok_or_else(not_understood)?;
                 let ends = ends.values::<u32>();

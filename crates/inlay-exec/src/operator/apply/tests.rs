@@ -74,3 +74,37 @@ fn a_guarded_call_sees_the_rows_that_reach_it() {
     assert!(applied[1].column(1).is_null(1997));
     assert_eq!(applied[2].column(1).null_count(), 0);
 }
+
+/// Gives the largest of each hundred, and nothing of fewer.
+#[derive(Debug)]
+struct OneInHundred;
+
+impl ExternalFunction for OneInHundred {
+    fn call(&self, _args: &[Vector], len: usize, _kept: &Kept) -> Result<Vector> {
+        Err(Error::external(format!("it has no value for each of {len} rows")))
+    }
+
+    fn reduce(&self, args: &[Vector], len: usize, _kept: &Kept) -> Result<Vector> {
+        let values = args[0].values::<i64>();
+        let largest: Vec<i64> = (0..len / 100).map(|part| values[part * 100 + 99]).collect();
+        Ok(Vector::from_values(LogicalType::BigInt, &largest))
+    }
+}
+
+#[test]
+fn fewer_values_are_the_first_rows_of_the_first_batches() {
+    let (external, _) = external();
+    let definition = external.definition.clone();
+    let external = External::new(definition, Callee::Scalar(Arc::new(OneInHundred)));
+    let (column, layout) = input();
+    let call = || Call::new(&external, std::slice::from_ref(&column), vec![false], None, &layout).unwrap();
+    let fewer = call().taking_fewer();
+    let applied = apply(std::slice::from_ref(&fewer), &mut [fewer.state()], slices(6000, 20)).unwrap();
+    assert_eq!(applied.iter().map(Batch::len).sum::<usize>(), 60);
+    let all = concat_batches(&[LogicalType::BigInt, LogicalType::BigInt], &applied);
+    assert_eq!((all.column(1).get(0), all.column(1).get(59)), (Value::BigInt(99), Value::BigInt(5999)));
+    // None at all, and one that has to give a value for each row.
+    assert!(apply(std::slice::from_ref(&fewer), &mut [fewer.state()], slices(80, 20)).unwrap().is_empty());
+    let whole = call();
+    assert!(apply(std::slice::from_ref(&whole), &mut [whole.state()], slices(600, 20)).is_err());
+}

@@ -18,6 +18,8 @@ pub struct Expr {
 #[expect(missing_docs, reason = "variants and fields are named after the SQL they stand for")]
 pub enum ExprKind {
     Column(Vec<Ident>),
+    /// A value that the binder has bound already, by its number; no text says it.
+    Given(usize),
     Literal(Literal),
     Parameter(Parameter),
     Unary {
