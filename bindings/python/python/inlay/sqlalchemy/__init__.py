@@ -147,3 +147,9 @@ class InlayDialect(Reflection, PGDialect):
 for _name in [name for name in dir(DefaultDialect) if name.startswith("get_multi_")] + ["has_multi_table"]:
     if hasattr(DefaultDialect, _name):
         setattr(InlayDialect, _name, getattr(DefaultDialect, _name))
+
+# Alembic looks its part up by the dialect's name; whoever has Alembic has it from here on.
+try:
+    import inlay.sqlalchemy._alembic
+except ImportError:
+    pass

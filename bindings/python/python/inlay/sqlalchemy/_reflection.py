@@ -11,6 +11,9 @@ from sqlalchemy.exc import NoSuchTableError
 from inlay.sqlalchemy._types import reflected
 
 _SEQUENCE = re.compile(r"nextval\('((?:[^']|'')+)'\)$")
+_NAME = r'(?:"(?:[^"]|"")*"|\w+)'
+_INDEX = re.compile(rf"CREATE (?:UNIQUE )?INDEX {_NAME} ON {_NAME}(?:\.{_NAME})* (?:USING \w+ )?\(")
+_TOKEN = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|[(),]|[^'"(),]+""")
 _RULES = (("ondelete", "delete_rule"), ("onupdate", "update_rule"))
 
 
@@ -28,6 +31,29 @@ def _place(schema: str | None, also_temporary: bool = False) -> tuple[str, tuple
         database, _, schema = schema.partition(".")
         return "database_name = ? AND schema_name = ?", (database, schema)
     return "database_name = current_database() AND schema_name = ?", (schema,)
+
+
+def _parts(sql: str) -> tuple[list[tuple[str | None, str]], str | None]:
+    """Return a CREATE INDEX's parts, each with its column's name unless it is an expression, and its condition."""
+    start = _INDEX.match(sql)
+    if start is None:
+        raise ValueError(f"an index is not written as the catalog writes it: {sql}")
+    parts, depth, begin, end = [], 0, start.end(), start.end()
+    for token in _TOKEN.finditer(sql, start.end()):
+        if token[0] in ",)" and depth == 0:
+            parts.append(sql[begin : token.start()].strip())
+            begin = end = token.end()
+            if token[0] == ")":
+                break
+        depth += {"(": 1, ")": -1}.get(token[0], 0)
+    condition = re.match(r" WHERE (.*?);?\s*$", sql[end:], re.S)
+    return [(_column_of(part), part[1:-1]) for part in parts], condition[1] if condition else None
+
+
+def _column_of(part: str) -> str | None:
+    if part.startswith('"'):
+        return part[1:-1].replace('""', '"')
+    return None if part.startswith("(") else part
 
 
 class Reflection:
@@ -189,18 +215,22 @@ class Reflection:
             column["autoincrement"] = True
         return column
 
-    def _constraints(self, connection: Any, kind: str, table_name: str, schema: str | None) -> list[Any]:
+    def _constraints(self, connection: Any, kind: str, table_name: str, schema: str | None) -> dict[str, list[Any]]:
+        """Return the columns of each constraint of a kind, in order, with the columns that they refer to."""
         query = (
-            "SELECT constraint_name, constraint_column_names::VARCHAR[], expression "
-            f"FROM duckdb_constraints() WHERE constraint_type = '{kind}' AND"
+            "SELECT constraint_name, column_name, referenced_column FROM (SELECT * FROM duckdb_key_columns() "
+            f"ORDER BY constraint_name, ordinal_position) WHERE constraint_type = '{kind}' AND"
         )
-        return self._of_table(connection, query, table_name, schema)
+        found: dict[str, list[Any]] = {}
+        for name, column, referred in self._of_table(connection, query, table_name, schema):
+            found.setdefault(name, []).append((column, referred))
+        return found
 
     @reflection.cache
     def get_pk_constraint(self, connection: Any, table_name: str, schema: str | None = None, **_options: Any) -> Any:
         """Return the primary key."""
-        for name, columns, _ in self._constraints(connection, "PRIMARY KEY", table_name, schema):
-            return {"name": name, "constrained_columns": columns}
+        for name, columns in self._constraints(connection, "PRIMARY KEY", table_name, schema).items():
+            return {"name": name, "constrained_columns": [column for column, _ in columns]}
         return {"name": None, "constrained_columns": []}
 
     @reflection.cache
@@ -213,20 +243,22 @@ class Reflection:
             for index in self.get_indexes(connection, table_name, schema)
             if index["unique"] and "dialect_options" not in index
         ]
-        found = [
+        constraints = self._constraints(connection, "UNIQUE", table_name, schema)
+        found = [(name, [column for column, _ in columns]) for name, columns in constraints.items()]
+        return [
             {"name": name, "column_names": columns}
-            for name, columns, _ in self._constraints(connection, "UNIQUE", table_name, schema)
+            for name, columns in found
             if columns not in indexed or name != "_".join([table_name, *columns, "key"])
         ]
-        return sorted(found, key=lambda constraint: constraint["name"])
 
     @reflection.cache
     def get_check_constraints(
         self, connection: Any, table_name: str, schema: str | None = None, **_options: Any
     ) -> list[Any]:
         """Return the conditions that rows satisfy."""
-        found = self._constraints(connection, "CHECK", table_name, schema)
-        return [{"name": name, "sqltext": text} for name, _, text in sorted(found, key=lambda row: row[0])]
+        query = "SELECT constraint_name, expression FROM duckdb_constraints() WHERE constraint_type = 'CHECK' AND"
+        found = self._of_table(connection, query, table_name, schema)
+        return [{"name": name, "sqltext": text} for name, text in sorted(found, key=lambda row: row[0])]
 
     @reflection.cache
     def get_foreign_keys(
@@ -234,13 +266,13 @@ class Reflection:
     ) -> list[Any]:
         """Return the foreign keys, with what is done when the row that is referred to goes or changes."""
         query = (
-            "SELECT constraint_name, constraint_column_names::VARCHAR[] AS columns, referenced_table, "
-            "referenced_column_names::VARCHAR[] AS referred, delete_rule, update_rule, is_deferrable, "
+            "SELECT constraint_name, referenced_table, delete_rule, update_rule, is_deferrable, "
             "initially_deferred, (SELECT t.schema_name FROM pg_catalog.pg_constraint p JOIN duckdb_tables() t "
             "ON t.table_oid = p.confrelid WHERE p.oid = k.constraint_oid) AS referenced_schema, schema_name, "
             "current_schema() AS here FROM duckdb_constraints() k WHERE constraint_type = 'FOREIGN KEY' AND"
         )
         keys = []
+        columns = self._constraints(connection, "FOREIGN KEY", table_name, schema)
         for row in self._of_table(connection, query, table_name, schema):
             options = {name: getattr(row, rule) for name, rule in _RULES if getattr(row, rule) != "NO ACTION"}
             if row.is_deferrable:
@@ -250,10 +282,10 @@ class Reflection:
             keys.append(
                 {
                     "name": row.constraint_name,
-                    "constrained_columns": row.columns,
+                    "constrained_columns": [column for column, _ in columns[row.constraint_name]],
                     "referred_schema": self._referred_schema(row, schema),
                     "referred_table": row.referenced_table,
-                    "referred_columns": row.referred,
+                    "referred_columns": [referred for _, referred in columns[row.constraint_name]],
                     "options": options,
                 }
             )
@@ -270,17 +302,15 @@ class Reflection:
     @reflection.cache
     def get_indexes(self, connection: Any, table_name: str, schema: str | None = None, **_options: Any) -> list[Any]:
         """Return the indexes: columns by their names, expressions by their text, conditions as `postgresql_where`."""
-        query = "SELECT index_name, is_unique, expressions::VARCHAR[], sql FROM duckdb_indexes() WHERE NOT is_primary AND"
+        query = "SELECT index_name, is_unique, sql FROM duckdb_indexes() WHERE NOT is_primary AND"
         indexes = []
-        columns = {column["name"] for column in self.get_columns(connection, table_name, schema)}
-        for name, unique, parts, sql in self._of_table(connection, query, table_name, schema):
-            names = [part if part in columns else None for part in parts]
-            index: dict[str, Any] = {"name": name, "unique": unique, "column_names": names}
-            if None in names:
-                index["expressions"] = parts
-            condition = re.search(r"\) WHERE (.*?);?$", sql or "", re.S)
+        for name, unique, sql in self._of_table(connection, query, table_name, schema):
+            parts, condition = _parts(sql)
+            index: dict[str, Any] = {"name": name, "unique": unique, "column_names": [column for column, _ in parts]}
+            if any(column is None for column, _ in parts):
+                index["expressions"] = [text if column is None else column for column, text in parts]
             if condition is not None:
-                index["dialect_options"] = {"postgresql_where": condition[1]}
+                index["dialect_options"] = {"postgresql_where": condition}
             indexes.append(index)
         return sorted(indexes, key=lambda index: index["name"])
 

@@ -116,6 +116,7 @@ class DBAPIConnection:
 class Module:
     """The module `inlay` with the constructors that DB-API asks for and SQLAlchemy calls."""
 
+    paramstyle = "numeric_dollar"
     Binary = bytes
     Date = datetime.date
     Time = datetime.time
