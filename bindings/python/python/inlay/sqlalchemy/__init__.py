@@ -24,7 +24,7 @@ import inlay
 from inlay.sqlalchemy._compiler import Compiler, DDLCompiler, IdentifierPreparer
 from inlay.sqlalchemy._reflection import Reflection
 from inlay.sqlalchemy._session import DEFAULT_LEVEL, LEVELS, Cursor, DBAPIConnection, Module
-from inlay.sqlalchemy._types import Numeric, Other, TypeCompiler
+from inlay.sqlalchemy._types import Interval, Numeric, Other, TypeCompiler
 
 __all__ = ["Cursor", "DBAPIConnection", "InlayDialect", "Insert", "Other", "insert"]
 
@@ -49,7 +49,11 @@ class InlayDialect(Reflection, PGDialect):
     type_compiler_cls = TypeCompiler
     preparer = IdentifierPreparer
     execution_ctx_cls = PGExecutionContext
-    colspecs = {**{k: v for k, v in _colspecs.items() if k is not types.Enum}, types.Numeric: Numeric}
+    colspecs = {
+        **{k: v for k, v in _colspecs.items() if k is not types.Enum},
+        types.Numeric: Numeric,
+        types.Interval: Interval,
+    }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

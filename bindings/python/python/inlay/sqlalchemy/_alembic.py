@@ -56,7 +56,11 @@ class InlayImpl(postgresql.PostgresqlImpl):
         return str(super()._cleanup_index_expr(index, _ORDER.sub("", expr)))
 
     def compare_server_default(
-        self, inspector_column: Any, metadata_column: Any, rendered_metadata_default: Any, rendered_inspector_default: Any
+        self,
+        inspector_column: Any,
+        metadata_column: Any,
+        rendered_metadata_default: Any,
+        rendered_inspector_default: Any,
     ) -> bool:
         """Whether the default changed: texts that are written alike, or constants that are equal, are one default."""
         if metadata_column.primary_key and metadata_column is metadata_column.table._autoincrement_column:

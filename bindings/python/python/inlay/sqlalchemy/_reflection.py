@@ -210,7 +210,7 @@ class Reflection:
         if identity is not None and sequence is not None:
             found = self._sequence(connection, sequence[1], schema) or {}
             column |= {"default": None, "autoincrement": True}
-            column["identity"] = {"always": identity == "ALWAYS", **found}
+            column["identity"] = {"always": identity == "ALWAYS", **found, "cache": 1}
         elif sequence is not None:
             column["autoincrement"] = True
         return column

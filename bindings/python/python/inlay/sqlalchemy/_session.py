@@ -22,8 +22,8 @@ class Cursor:
 
     arraysize = 1
 
-    def __init__(self, connection: inlay.Connection) -> None:
-        self._connection = connection
+    def __init__(self, session: DBAPIConnection) -> None:
+        self._session = session
         self._answer: inlay.Connection | None = None
         self._has_rows = False
 
@@ -37,10 +37,10 @@ class Cursor:
         return self._answer.rowcount if self._answer is not None else -1
 
     def execute(self, statement: str, parameters: Any = None) -> Cursor:
-        return self._answered(statement, self._connection.execute(statement, parameters or None))
+        return self._answered(statement, self._session.started().execute(statement, parameters or None))
 
     def executemany(self, statement: str, parameters: Any) -> Cursor:
-        return self._answered(statement, self._connection.executemany(statement, parameters))
+        return self._answered(statement, self._session.started().executemany(statement, parameters))
 
     def _answered(self, statement: str, answer: inlay.Connection) -> Cursor:
         self._answer = answer
@@ -51,7 +51,7 @@ class Cursor:
         # A query may call its only column so, too: then the statement is looked at.
         if [column[0] for column in description] != ["Count"] or "returning" in statement.lower():
             return False
-        last = self._connection.extract_statements(statement)[-1]
+        last = self._session.connection.extract_statements(statement)[-1]
         return inlay.ExpectedResultType.CHANGED_ROWS in last.expected_result_type
 
     def fetchone(self) -> Any:
@@ -88,13 +88,22 @@ class DBAPIConnection:
         self.connection = connection
         self.isolation_level = DEFAULT_LEVEL
         self.read_only = False
+        self._is_to_begin = False
 
     def cursor(self) -> Cursor:
-        return Cursor(self.connection)
+        return Cursor(self)
 
     def begin(self) -> None:
-        if self.isolation_level == AUTOCOMMIT:
-            return
+        self._is_to_begin = self.isolation_level != AUTOCOMMIT
+
+    def started(self) -> inlay.Connection:
+        """Return the connection; the transaction begins with its first statement, and sees what is there by then."""
+        if self._is_to_begin:
+            self._is_to_begin = False
+            self._begin()
+        return self.connection
+
+    def _begin(self) -> None:
         if self.isolation_level == DEFAULT_LEVEL and not self.read_only:
             self.connection.begin()
             return
@@ -102,10 +111,12 @@ class DBAPIConnection:
         self.connection.execute(f"BEGIN TRANSACTION ISOLATION LEVEL {self.isolation_level} {access}")
 
     def commit(self) -> None:
+        self._is_to_begin = False
         if self.connection.in_transaction:
             self.connection.commit()
 
     def rollback(self) -> None:
+        self._is_to_begin = False
         if self.connection.in_transaction:
             self.connection.rollback()
 

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from sqlalchemy import types
+from sqlalchemy.dialects.postgresql import INTERVAL
 from sqlalchemy.dialects.postgresql.base import PGTypeCompiler
 from sqlalchemy.exc import SAWarning
 
@@ -82,6 +83,13 @@ class Numeric(types.Numeric[Any]):
             digits = f"%.{self._effective_decimal_return_scale}f"
             return lambda value: None if value is None else Decimal(digits % value)
         return lambda value: Decimal(value) if type(value) in (int, float) else value
+
+
+class Interval(INTERVAL):
+    """Spans of time."""
+
+    def literal_processor(self, dialect: Any) -> Any:
+        return lambda value: f"INTERVAL '{value.days} days {value.seconds} seconds {value.microseconds} microseconds'"
 
 
 class TypeCompiler(PGTypeCompiler):
