@@ -13,7 +13,7 @@ from alembic.autogenerate import compare_metadata  # noqa: E402
 from alembic.migration import MigrationContext  # noqa: E402
 from alembic.operations import Operations  # noqa: E402
 
-I, S, C, T = sa.Integer, sa.String, sa.Column, sa.Table
+Int, S, C, T = sa.Integer, sa.String, sa.Column, sa.Table
 
 
 @pytest.fixture(autouse=True)
@@ -22,18 +22,18 @@ def _registered() -> None:
 
 
 def _key() -> Any:
-    return C("id", I, primary_key=True)
+    return C("id", Int, primary_key=True)
 
 
 def _parent(md: Any) -> None:
-    T("p", md, _key(), C("a", I), C("b", I), sa.UniqueConstraint("a", "b"))
+    T("p", md, _key(), C("a", Int), C("b", Int), sa.UniqueConstraint("a", "b"))
 
 
 def _referring(action: str | None) -> Callable[[Any], None]:
     def tables(md: Any) -> None:
         _parent(md)
         update = action if action in (None, "CASCADE") else None
-        T("t", md, _key(), C("p", I, sa.ForeignKey("p.id", name="f", ondelete=action, onupdate=update)))
+        T("t", md, _key(), C("p", Int, sa.ForeignKey("p.id", name="f", ondelete=action, onupdate=update)))
 
     return tables
 
@@ -41,11 +41,11 @@ def _referring(action: str | None) -> Callable[[Any], None]:
 def _pair(md: Any) -> None:
     _parent(md)
     key = sa.ForeignKeyConstraint(["x", "y"], ["p.a", "p.b"], deferrable=True, initially="DEFERRED")
-    T("t", md, _key(), C("x", I), C("y", I), key)
+    T("t", md, _key(), C("x", Int), C("y", Int), key)
 
 
 def _indexes(md: Any) -> None:
-    t = T("t", md, _key(), C("s", S), C("n", I))
+    t = T("t", md, _key(), C("s", S), C("n", Int))
     sa.Index("ix", sa.func.lower(t.c.s))
     sa.Index("ix2", t.c.n.desc())
     sa.Index("ix3", t.c.s, postgresql_where=t.c.n > 5)
@@ -60,13 +60,13 @@ TYPES += [
     sa.LargeBinary,
     sa.Uuid,
     sa.JSON,
-    sa.ARRAY(I),
+    sa.ARRAY(Int),
     sa.CHAR(3),
 ]
 TYPES += [sa.ARRAY(S(3), dimensions=2), S(5), sa.Unicode(5), sa.UnicodeText, sa.Time(timezone=True), sa.PickleType]
 TYPES += [S(collation="NOCASE"), sa.Enum("sad", "it's", name="mood"), sa.Enum("a", "b", native_enum=False)]
 DEFAULTS = [
-    (I, "5"),
+    (Int, "5"),
     (S, "it's"),
     (sa.DateTime, sa.func.now()),
     (sa.Boolean, sa.true()),
@@ -79,21 +79,21 @@ SCHEMAS: dict[str, Callable[[Any], Any]] = {
     **{f"on delete {action}": _referring(action) for action in ("CASCADE", "SET NULL", "SET DEFAULT", "RESTRICT")},
     "on delete nothing": _referring(None),
     "deferred key of two columns": _pair,
-    "key to itself": lambda md: T("n", md, _key(), C("p", I, sa.ForeignKey("n.id"))),
+    "key to itself": lambda md: T("n", md, _key(), C("p", Int, sa.ForeignKey("n.id"))),
     "comments": lambda md: T("t", md, _key(), C("s", sa.Text, comment="it's"), comment="table"),
-    "indexes": lambda md: T("t", md, _key(), C("s", S, index=True), C("u", I, unique=True, index=True)),
-    "unique": lambda md: T("t", md, C("a", I, unique=True), C("b", S), sa.UniqueConstraint("b", name="uq")),
+    "indexes": lambda md: T("t", md, _key(), C("s", S, index=True), C("u", Int, unique=True, index=True)),
+    "unique": lambda md: T("t", md, C("a", Int, unique=True), C("b", S), sa.UniqueConstraint("b", name="uq")),
     "expressions": _indexes,
-    "identity": lambda md: T("t", md, C("id", I, sa.Identity(always=True, start=5, increment=2), primary_key=True)),
-    "identity beside": lambda md: T("t", md, C("a", I), C("g", sa.BigInteger, sa.Identity())),
-    "computed": lambda md: T("t", md, C("a", I), C("c", I, sa.Computed("a * 2 + 1")), C("s", S)),
+    "identity": lambda md: T("t", md, C("id", Int, sa.Identity(always=True, start=5, increment=2), primary_key=True)),
+    "identity beside": lambda md: T("t", md, C("a", Int), C("g", sa.BigInteger, sa.Identity())),
+    "computed": lambda md: T("t", md, C("a", Int), C("c", Int, sa.Computed("a * 2 + 1")), C("s", S)),
     "types": lambda md: T("t", md, _key(), *[C(f"c{i}", ty) for i, ty in enumerate(TYPES)]),
     "defaults": lambda md: T("t", md, *[C(f"c{i}", ty, server_default=d) for i, (ty, d) in enumerate(DEFAULTS)]),
-    "checks": lambda md: T("t", md, C("a", I, nullable=False), sa.CheckConstraint("a > 0", name="ck")),
-    "keys": lambda md: T("t", md, C("a", I, primary_key=True, autoincrement=False), C("b", S, primary_key=True)),
+    "checks": lambda md: T("t", md, C("a", Int, nullable=False), sa.CheckConstraint("a > 0", name="ck")),
+    "keys": lambda md: T("t", md, C("a", Int, primary_key=True, autoincrement=False), C("b", S, primary_key=True)),
     "large keys": lambda md: T("t", md, C("k", sa.BigInteger, primary_key=True)),
     "small keys": lambda md: T("t", md, C("k", sa.SmallInteger, primary_key=True)),
-    "names": lambda md: T("we ird", md, C("I d, e", I, primary_key=True), C('q"q', S, index=True), C("select", I)),
+    "names": lambda md: T("we ird", md, C("I d, e", Int, primary_key=True), C('q"q', S, index=True), C("select", Int)),
 }
 
 
@@ -117,14 +117,14 @@ def test_no_differences_after_create_all_and_after_reflect_and_create(name: str)
 
 def test_differences_are_found() -> None:
     model, other = sa.MetaData(), sa.MetaData()
-    T("t", model, _key(), C("a", I), C("m", sa.Enum("x", "y")), C("d", I, server_default="1"))
+    T("t", model, _key(), C("a", Int), C("m", sa.Enum("x", "y")), C("d", Int, server_default="1"))
     T(
         "t",
         other,
         _key(),
         C("a", sa.BigInteger),
         C("m", sa.Enum("x", "y", "z")),
-        C("d", I, server_default="2"),
+        C("d", Int, server_default="2"),
         C("n", S),
     )
     engine = sa.create_engine("inlay://")
@@ -134,8 +134,8 @@ def test_differences_are_found() -> None:
 
 
 STEPS: list[Callable[[Any], Any]] = [
-    lambda op: op.add_column("t", C("n", I, nullable=False, server_default="7", comment="seven")),
-    lambda op: op.add_column("t", C("p", I, sa.ForeignKey("p.id"))),
+    lambda op: op.add_column("t", C("n", Int, nullable=False, server_default="7", comment="seven")),
+    lambda op: op.add_column("t", C("p", Int, sa.ForeignKey("p.id"))),
     lambda op: op.alter_column("t", "s", nullable=False),
     lambda op: op.alter_column("t", "s", nullable=True),
     lambda op: op.alter_column("t", "s", server_default="zz", comment="it's"),
@@ -165,10 +165,10 @@ def table() -> Iterator[Any]:
     engine = sa.create_engine("inlay://")
     with engine.begin() as con:
         op = Operations(MigrationContext.configure(con))
-        op.create_table("p", C("id", I, primary_key=True))
-        op.create_table("t", C("id", I, primary_key=True), C("a", I), C("s", S(5)))
+        op.create_table("p", C("id", Int, primary_key=True))
+        op.create_table("t", C("id", Int, primary_key=True), C("a", Int), C("s", S(5)))
         op.execute("INSERT INTO p VALUES (1), (2)")
-        op.bulk_insert(sa.table("t", C("a", I), C("s", S)), [{"a": 1, "s": "x"}, {"a": 2, "s": "y"}])
+        op.bulk_insert(sa.table("t", C("a", Int), C("s", S)), [{"a": 1, "s": "x"}, {"a": 2, "s": "y"}])
     yield engine
     engine.dispose()
 
@@ -180,7 +180,7 @@ def test_operations_on_a_table_with_data(table: Any) -> None:
     with table.begin() as con:
         op = Operations(MigrationContext.configure(con))
         with op.batch_alter_table("t2", recreate="always") as batch:
-            batch.add_column(C("z", I))
+            batch.add_column(C("z", Int))
         op.drop_column("t2", "z")
         rows = con.execute(sa.text("SELECT a, s, n2 FROM t2 ORDER BY id")).all()
         assert rows == [(1, "x", "7x"), (2, "y", "7x")]

@@ -9,6 +9,7 @@ Connections of an engine in memory share one database. Alembic needs no setting 
 # mypy: disable-error-code="untyped-decorator, misc, no-any-return, attr-defined"
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 from sqlalchemy import pool, types
@@ -23,7 +24,7 @@ from sqlalchemy.exc import ArgumentError
 import inlay
 from inlay.sqlalchemy._compiler import Compiler, DDLCompiler, IdentifierPreparer
 from inlay.sqlalchemy._reflection import Reflection
-from inlay.sqlalchemy._session import DEFAULT_LEVEL, LEVELS, Cursor, DBAPIConnection, Module
+from inlay.sqlalchemy._session import AUTOCOMMIT, DEFAULT_LEVEL, LEVELS, Cursor, DBAPIConnection, Module
 from inlay.sqlalchemy._types import Interval, Numeric, Other, TypeCompiler
 
 __all__ = ["Cursor", "DBAPIConnection", "InlayDialect", "Insert", "Other", "insert"]
@@ -42,14 +43,13 @@ class InlayDialect(Reflection, PGDialect):
     supports_native_decimal = True
     supports_constraint_comments = False
     supports_sane_multi_rowcount = True
-    preexecute_autoincrement_sequences = False
     div_is_floordiv = False
     statement_compiler = Compiler
     ddl_compiler = DDLCompiler
     type_compiler_cls = TypeCompiler
     preparer = IdentifierPreparer
     execution_ctx_cls = PGExecutionContext
-    colspecs = {
+    colspecs = {  # noqa: RUF012
         **{k: v for k, v in _colspecs.items() if k is not types.Enum},
         types.Numeric: Numeric,
         types.Interval: Interval,
@@ -125,8 +125,9 @@ class InlayDialect(Reflection, PGDialect):
         return dbapi_connection.isolation_level
 
     def get_default_isolation_level(self, dbapi_conn: Any) -> Any:
-        """Transactions are serializable unless told otherwise."""
-        return DEFAULT_LEVEL
+        """Transactions are serializable unless the engine was made with another level."""
+        level = dbapi_conn.isolation_level
+        return DEFAULT_LEVEL if level == AUTOCOMMIT else level
 
     def set_isolation_level(self, dbapi_connection: Any, level: str) -> None:
         """Set what BEGIN promises; with AUTOCOMMIT there is no BEGIN."""
@@ -136,7 +137,7 @@ class InlayDialect(Reflection, PGDialect):
 
     def detect_autocommit_setting(self, dbapi_conn: Any) -> bool:
         """Whether each statement is a transaction of its own."""
-        return dbapi_conn.isolation_level == "AUTOCOMMIT"
+        return dbapi_conn.isolation_level == AUTOCOMMIT
 
     def set_readonly(self, connection: Any, value: bool) -> None:
         """Let transactions read only: `execution_options(postgresql_readonly=True)`."""
@@ -153,7 +154,5 @@ for _name in [name for name in dir(DefaultDialect) if name.startswith("get_multi
         setattr(InlayDialect, _name, getattr(DefaultDialect, _name))
 
 # Alembic looks its part up by the dialect's name; whoever has Alembic has it from here on.
-try:
+with contextlib.suppress(ImportError):
     import inlay.sqlalchemy._alembic
-except ImportError:
-    pass

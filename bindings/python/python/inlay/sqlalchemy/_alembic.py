@@ -20,7 +20,7 @@ _TEXTS = re.compile(r"^(VARCHAR|TEXT|CHAR|NVARCHAR|NCHAR|CLOB)(\(\d+\))?(?=\s|\[
 
 
 def _plain(default: str | None) -> str | None:
-    """Return a default without what may be written in two ways: spaces and case outside of quotes, outer parentheses."""
+    """Return a default without what may be written in two ways: spaces, case outside of quotes, parentheses."""
     if default is None:
         return None
     if len(default) > 1 and default.startswith("'") and default.endswith("'"):

@@ -25,7 +25,7 @@ class Compiler(PGCompiler):
         return f"FLOOR({left} / {right})"
 
     def for_update_clause(self, select: Any, **options: Any) -> str:
-        """Rows have no locks: who changed a row that somebody else changed meanwhile is told so at once or at COMMIT."""
+        """Rows have no locks: who changed a row that somebody else changed meanwhile is told so."""
         return ""
 
     def fetch_clause(self, select: Any, **options: Any) -> str:

@@ -56,6 +56,17 @@ def _column_of(part: str) -> str | None:
     return None if part.startswith("(") else part
 
 
+def _referred_schema(sql: str, name: str, schema: str | None) -> str | None:
+    """Return the schema that a foreign key of a CREATE TABLE names, None for the schema main."""
+    quoted = re.escape('"' + name.replace('"', '""') + '"')
+    found = re.search(rf"^    CONSTRAINT {quoted} FOREIGN KEY .*? REFERENCES ({_NAME})\.{_NAME} \(", sql, re.M)
+    # The catalog writes the schema out unless it is "main".
+    referred = _column_of(found[1]) if found is not None else "main"
+    if schema is not None and "." in schema:
+        return f"{schema.partition('.')[0]}.{referred}"
+    return None if referred == "main" else referred
+
+
 class Reflection:
     """The part of the dialect that reads the catalog. A name without a schema may be a temporary table's."""
 
@@ -267,13 +278,14 @@ class Reflection:
         """Return the foreign keys, with what is done when the row that is referred to goes or changes."""
         query = (
             "SELECT constraint_name, referenced_table, delete_rule, update_rule, is_deferrable, "
-            "initially_deferred, (SELECT t.schema_name FROM pg_catalog.pg_constraint p JOIN duckdb_tables() t "
-            "ON t.table_oid = p.confrelid WHERE p.oid = k.constraint_oid) AS referenced_schema, schema_name, "
-            "current_schema() AS here FROM duckdb_constraints() k WHERE constraint_type = 'FOREIGN KEY' AND"
+            "initially_deferred "
+            "FROM duckdb_constraints() WHERE constraint_type = 'FOREIGN KEY' AND"
         )
         keys = []
         columns = self._constraints(connection, "FOREIGN KEY", table_name, schema)
-        for row in self._of_table(connection, query, table_name, schema):
+        rows = self._of_table(connection, query, table_name, schema)
+        sql = self._sql_of(connection, table_name, schema) if rows else ""
+        for row in rows:
             options = {name: getattr(row, rule) for name, rule in _RULES if getattr(row, rule) != "NO ACTION"}
             if row.is_deferrable:
                 options["deferrable"] = True
@@ -283,21 +295,13 @@ class Reflection:
                 {
                     "name": row.constraint_name,
                     "constrained_columns": [column for column, _ in columns[row.constraint_name]],
-                    "referred_schema": self._referred_schema(row, schema),
+                    "referred_schema": _referred_schema(sql, row.constraint_name, schema),
                     "referred_table": row.referenced_table,
                     "referred_columns": [referred for _, referred in columns[row.constraint_name]],
                     "options": options,
                 }
             )
         return sorted(keys, key=lambda key: key["name"])
-
-    def _referred_schema(self, row: Any, schema: str | None) -> str | None:
-        """Name the schema as the referring table's was named: not at all if it is the current one."""
-        if row.referenced_schema is None or row.referenced_schema == row.schema_name:
-            return schema
-        if schema is not None and "." in schema:
-            return f"{schema.partition('.')[0]}.{row.referenced_schema}"
-        return None if row.referenced_schema == row.here and schema is None else str(row.referenced_schema)
 
     @reflection.cache
     def get_indexes(self, connection: Any, table_name: str, schema: str | None = None, **_options: Any) -> list[Any]:

@@ -7,6 +7,7 @@ A cursor of `inlay` itself is a session of its own; SQLAlchemy wants those of on
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -49,7 +50,7 @@ class Cursor:
 
     def _only_counts(self, statement: str, description: Any) -> bool:
         # A query may call its only column so, too: then the statement is looked at.
-        if [column[0] for column in description] != ["Count"] or "returning" in statement.lower():
+        if [column[0] for column in description] != ["Count"] or re.search(r"\breturning\b", statement, re.I):
             return False
         last = self._session.connection.extract_statements(statement)[-1]
         return inlay.ExpectedResultType.CHANGED_ROWS in last.expected_result_type

@@ -88,6 +88,10 @@ class Numeric(types.Numeric[Any]):
 class Interval(INTERVAL):
     """Spans of time."""
 
+    @classmethod
+    def adapt_emulated_to_native(cls, interval: Any, **_options: Any) -> Any:
+        return cls(precision=interval.second_precision)
+
     def literal_processor(self, dialect: Any) -> Any:
         return lambda value: f"INTERVAL '{value.days} days {value.seconds} seconds {value.microseconds} microseconds'"
 
