@@ -1,3 +1,5 @@
+# SQLAlchemy is not typed here: it need not be installed.
+# mypy: disable-error-code="untyped-decorator, misc, no-any-return, attr-defined"
 """
 What Alembic asks of a dialect. Alembic finds it by the name of the dialect, once this module was imported.
 

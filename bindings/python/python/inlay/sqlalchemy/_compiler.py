@@ -1,3 +1,5 @@
+# SQLAlchemy is not typed here: it need not be installed.
+# mypy: disable-error-code="untyped-decorator, misc, no-any-return, attr-defined"
 """Where SQL is not PostgreSQL's."""
 
 from __future__ import annotations

@@ -1,3 +1,5 @@
+# SQLAlchemy is not typed here: it need not be installed.
+# mypy: disable-error-code="untyped-decorator, misc, no-any-return, attr-defined"
 """What is in the database, as SQLAlchemy's Inspector asks for it."""
 
 from __future__ import annotations

@@ -1,3 +1,5 @@
+# SQLAlchemy is not typed here: it need not be installed.
+# mypy: disable-error-code="untyped-decorator, misc, no-any-return, attr-defined"
 """
 DB-API for SQLAlchemy: connections with a level of isolation, cursors that share their connection's transaction.
 

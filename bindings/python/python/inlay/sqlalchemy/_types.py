@@ -1,3 +1,5 @@
+# SQLAlchemy is not typed here: it need not be installed.
+# mypy: disable-error-code="untyped-decorator, misc, no-any-return, attr-defined"
 """Types: what SQL is written for those of SQLAlchemy, and which of them stands for a type of a table."""
 
 from __future__ import annotations
