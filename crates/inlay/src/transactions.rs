@@ -35,6 +35,8 @@ pub(crate) struct Transactions {
     options: TransactionOptions,
     session: Mutex<SessionNames>,
     begun: Mutex<Vec<(String, Arc<Transaction>)>>,
+    /// The savepoints there are, oldest first. A transaction that is begun later has them, too.
+    savepoints: Mutex<Vec<String>>,
     /// Foreign keys to be checked at COMMIT, each once: database, table, name.
     deferred: Mutex<BTreeSet<(String, ObjectId, String)>>,
 }
@@ -43,7 +45,8 @@ impl Transactions {
     /// No transaction yet.
     pub fn new(options: TransactionOptions, session: &SessionNames) -> Self {
         let session = Mutex::new(session.clone());
-        Self { options, session, begun: Mutex::default(), deferred: Mutex::default() }
+        let (begun, savepoints) = (Mutex::default(), Mutex::default());
+        Self { options, session, begun, savepoints, deferred: Mutex::default() }
     }
 
     /// Leaves a foreign key of a table to COMMIT.
@@ -124,6 +127,7 @@ impl Transactions {
             (_, None) => return Err(Error::bind(format!("database \"{name}\" does not exist"))),
         };
         let transaction = Arc::new(store.begin(self.options)?);
+        self.savepoints.lock().iter().for_each(|name| transaction.savepoint(name));
         begun.push((name.to_string(), Arc::clone(&transaction)));
         Ok(transaction)
     }
@@ -196,6 +200,7 @@ impl Transactions {
         // A checkpoint gives back only what no transaction sees.
         begun.clear();
         drop(begun);
+        self.savepoints.lock().clear();
         for store in changed {
             // The commit is durable whatever becomes of the checkpoint; the next one tries again.
             let _ = store.checkpoint_if_due();
@@ -228,17 +233,30 @@ impl Transactions {
 
     /// Begins a savepoint.
     pub fn savepoint(&self, name: &str) {
+        self.savepoints.lock().push(name.to_string());
         self.all().iter().for_each(|transaction| transaction.savepoint(name));
     }
 
     /// Undoes what was done since a savepoint.
     pub fn rollback_to(&self, name: &str) -> Result<()> {
+        let position = self.savepoint_position(name)?;
+        self.savepoints.lock().truncate(position + 1);
         self.all().iter().try_for_each(|transaction| transaction.rollback_to(name))
     }
 
     /// Forgets a savepoint.
     pub fn release(&self, name: &str) -> Result<()> {
+        let position = self.savepoint_position(name)?;
+        self.savepoints.lock().truncate(position);
         self.all().iter().try_for_each(|transaction| transaction.release(name))
+    }
+
+    /// The newest savepoint of a name.
+    fn savepoint_position(&self, name: &str) -> Result<usize> {
+        let position = self.savepoints.lock().iter().rposition(|known| same_name(known, name));
+        position.ok_or_else(|| Error::TransactionState {
+            message: format!("savepoint \"{name}\" does not exist"),
+        })
     }
 }
 

@@ -11,6 +11,7 @@ use crate::parser::parse_statement;
 use crate::plan::statement::{BoundCheck, Returning};
 use crate::plan::{ColumnId, Expr};
 use inlay_catalog::{ColumnSchema, TableSchema, bare_name};
+use inlay_storage::Check;
 use inlay_types::{Error, LogicalType, Result, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -188,7 +189,8 @@ impl Binder<'_> {
         let mut checks = Vec::with_capacity(schema.checks.len());
         for check in &schema.checks {
             let text = &check.condition;
-            let condition = self.stored(database, text, |binder, expr| binder.row_condition(schema, expr))?;
+            let condition = self.stored(database, text, |binder, expr| binder.row_condition(schema, expr));
+            let condition = condition.map_err(|error| unbound_check(schema, check, error))?;
             checks.push(BoundCheck { name: check.name.clone(), text: text.clone(), condition });
         }
         Ok(checks)
@@ -325,4 +327,19 @@ impl Binder<'_> {
         let message = undefined("constraint", &name.value, &near);
         self.at(Error::bind(format!("table \"{table}\": {message}")), name.pos)
     }
+}
+
+/// The error for a CHECK that reads what is not there any more. The mistake is not in its text, but in what was changed below it.
+fn unbound_check(schema: &TableSchema, check: &Check, error: Error) -> Error {
+    if !error.sqlstate().starts_with("42") {
+        return error;
+    }
+    let message = error.to_string();
+    Error::bind(format!(
+        "CHECK constraint \"{}\" ({}) of table \"{}\" could not be computed any more: {}; drop it first",
+        check.name,
+        check.condition,
+        bare_name(&schema.name),
+        message.lines().next().unwrap_or_default()
+    ))
 }
