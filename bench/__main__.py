@@ -18,6 +18,7 @@
     python -m bench points                                        single rows of a million, beside SQLite
     python -m bench scale --scales 0.1,1 --limits 200,500,2000    one thread and two, memory limits
     python -m bench cancel --sf 1 --rows 1e6 --reps 20            how soon a cancelled query ends, all suites
+    python -m bench growth --queries wide,join                    how time grows from n to 4n, cases by parts of names
     python -m bench reliability                                   crash tests in full, files beside DuckDB and SQLite
     python -m bench reliability --counts short --figures inserts  a quick look; nothing is written
 
@@ -36,6 +37,7 @@ from bench.clickbench import suite as clickbench_suite
 from bench.export import suite as export_suite
 from bench.groupjoin import limited
 from bench.groupjoin import suite as groupjoin_suite
+from bench.growth import suite as growth_suite
 from bench.ingest import suite as ingest_suite
 from bench.olap import suite as olap_suite
 from bench.points import suite as points_suite
@@ -84,7 +86,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m bench", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("suite", choices=["tpch", "latency", *SUITES, "reliability"])
+    parser.add_argument("suite", choices=["tpch", "latency", "growth", *SUITES, "reliability"])
     parser.add_argument("--sf", type=float, default=1.0, help="TPC-H scale factor")
     parser.add_argument(
         "--rows",
@@ -161,6 +163,8 @@ def main() -> int:
     options = arguments()
     if options.suite == "reliability":
         return reliability(options)
+    if options.suite == "growth":
+        return growth_suite.run(options.queries or ())
     if options.suite in SUITES:
         chosen = SUITES[options.suite](options)
         return cases.main(chosen, options.only, options.sf, options.threads, options.reps, options.queries)
