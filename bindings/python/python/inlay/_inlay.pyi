@@ -2,15 +2,13 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
-from typing import Any, TypeAlias, TypeVar, final
+from typing import Any, TypeAlias, final
 
 from inlay._relation import Relation
 from inlay._statements import Statement
 from inlay.sqltypes import SQLType
 
 __version__: str
-
-_F = TypeVar("_F", bound=Callable[..., Any])
 
 Parameters: TypeAlias = Sequence[Any] | Mapping[str, Any] | None
 
@@ -409,20 +407,20 @@ class Connection(_Fetch):
 
     def udf(
         self,
-        name: str | None = None,
+        name: str | Callable[..., Any] | None = None,
         parameters: Any = None,
         return_type: Any = None,
         *,
         type: Any = "numpy",
         **options: Any,
-    ) -> Callable[[_F], _F]:
+    ) -> Any:
         """
-        Decorate a function to make it callable from SQL; see `create_function` for the options.
+        Decorate a function to make it callable from SQL, bare or with arguments; see `create_function` for these.
 
         Examples
         --------
         >>> con = inlay.connect()
-        >>> @con.udf()
+        >>> @con.udf
         ... def squared(x: float) -> float:
         ...     return x * x
         >>> con.execute("SELECT squared(3)").fetchone()
@@ -534,27 +532,27 @@ class Connection(_Fetch):
 
     def udtf(
         self,
-        name: str | None = None,
+        name: str | Callable[..., Any] | None = None,
         parameters: Any = None,
         columns: Any = None,
         **options: Any,
-    ) -> Callable[[_F], _F]:
+    ) -> Any:
         """Decorate a function that gives rows to make it a table function; see `create_table_function`."""
 
     def udaf(
         self,
-        name: str | None = None,
+        name: str | Callable[..., Any] | None = None,
         parameters: Any = None,
         return_type: Any = None,
         **options: Any,
-    ) -> Callable[[_F], _F]:
+    ) -> Any:
         """
         Decorate a class or a function to make it an aggregate of SQL; see `create_aggregate` for the options.
 
         Examples
         --------
         >>> con = inlay.connect()
-        >>> @con.udaf()
+        >>> @con.udaf
         ... class total:
         ...     def __init__(self) -> None:
         ...         self.sum = 0
