@@ -39,6 +39,11 @@ def with_values(sql: str, parameters: Any) -> str:
     given = [] if named is not None else list(parameters)
     used: set[Any] = set()
 
+    if named is not None and set(map(_number, named)) == set(range(1, len(named) + 1)):
+        # `{1: 5}` and `{"1": 5}` number the parameters.
+        given = [named[key] for key in sorted(named, key=_number)]
+        named = None
+
     def value(key: str) -> str:
         if named is None:
             index = int(key) - 1 if key.isdigit() else -1
@@ -46,7 +51,9 @@ def with_values(sql: str, parameters: Any) -> str:
                 raise _bad(f"the statement needs a value for parameter {key}, and {len(given)} were given")
             used.add(index)
             return sql_of(given[index])
-        found = next((name for name in (key, f"${key}") if name in named), None)
+        found = next((name for name in (key, f"${key}") if name in named), None) or next(
+            (name for name in named if isinstance(name, str) and name.lstrip("$").lower() == key.lower()), None
+        )
         if found is None:
             raise _bad(f"the statement needs a value for ${key}")
         used.add(found)
@@ -63,6 +70,12 @@ def with_values(sql: str, parameters: Any) -> str:
     if named is None and len(used) < len(given):
         raise _bad(f"the statement takes {len(used)} parameters, and {len(given)} were given")
     return "".join([*pieces, sql[end:]])
+
+
+def _number(key: Any) -> int:
+    """Return the number that a parameter is called by; 0 for one with a name."""
+    text = str(key).removeprefix("$")
+    return int(text) if text.isdecimal() else 0
 
 
 def _bad(message: str) -> InvalidInputException:

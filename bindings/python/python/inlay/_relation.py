@@ -57,10 +57,17 @@ class Relation(Reshape):
 
     # Steps.
 
-    def __getitem__(self, name: str) -> Relation:
-        if name not in self._names:
-            raise CatalogException(f'the relation has no column "{name}"; it has {", ".join(self._names)}')
-        return self.select(quote(name))
+    def __getitem__(self, name: str | list[str]) -> Relation:
+        names = name if isinstance(name, list) else [name]
+        for each in names:
+            if not isinstance(each, str):
+                shown = f"{each!r}: a relation is indexed by a column's name, or a list of names; limit() picks rows"
+                raise bad(f"a relation has no {shown}")
+            if each not in self._names:
+                raise CatalogException(f'the relation has no column "{each}"; it has {", ".join(self._names)}')
+        if not names:
+            raise bad("a relation has at least one column; [] names none")
+        return self.select(", ".join(map(quote, names)))
 
     def __getattr__(self, name: str) -> Relation:
         if not name.startswith("_") and name in self._names:
@@ -276,9 +283,9 @@ class Relation(Reshape):
     to_arrow_table = arrow
     fetch_arrow_table = arrow
 
-    def fetch_record_batch(self, rows_per_batch: int = 131_072) -> Any:
+    def fetch_record_batch(self, rows_per_batch: int = 131_072, *, batch_size: int | None = None) -> Any:
         """Fetch a `pyarrow.RecordBatchReader`; batches are converted when they are read."""
-        return self._stream().fetch_record_batch(rows_per_batch)
+        return self._stream().fetch_record_batch(batch_size or rows_per_batch)
 
     fetch_arrow_reader = fetch_record_batch
     to_arrow_reader = fetch_record_batch

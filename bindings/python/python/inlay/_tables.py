@@ -74,3 +74,68 @@ def _column(values: Any) -> Any:
     if not isinstance(values, (list, tuple)):
         return values
     return np.fromiter(values, dtype=object, count=len(values))
+
+
+def list_of(array: Any) -> list[Any]:
+    """Make a list of an array or a Series, which is a parameter: masked values are None, moments what SQL has."""
+    import numpy as np
+
+    if hasattr(array, "to_numpy"):
+        array = array.to_numpy()
+    if isinstance(array, np.ma.MaskedArray) or array.dtype.kind not in "mM":
+        items: list[Any] = array.tolist()
+        return items
+    if array.ndim > 1:
+        return [list_of(row) for row in array]
+    return list(array)
+
+
+def no_table(name: str, value: Any) -> str:
+    """Say of a variable with a table's name why it is none, and what makes one of it."""
+    kind = type(value)
+    written = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    if kind.__module__.startswith("scipy.sparse"):
+        return f"the variable {name} is a {written}, which is no table: {name}.toarray() is one"
+    if isinstance(value, str):
+        return (
+            f"the variable {name} is a str, which is no table: read_csv({name}) and the like read a file of this name"
+        )
+    return f"the variable {name} is of type {written}, which is no table; data frames, Arrow tables and arrays are"
+
+
+def index_hints(name: str, names: Any) -> list[tuple[str, str]]:
+    """Say of the names in a data frame's index that they are no columns."""
+    hint = f"it is the index of {name}, which is left out: {name}.reset_index() makes it a column"
+    return [(each, hint) for each in names if isinstance(each, str)]
+
+
+def plain_columns(frame: Any) -> Any:
+    """
+    Make columns of pandas' own types what SQL has: periods DATE or TIMESTAMP where they begin, intervals STRUCTs.
+
+    Categories that are intervals, as `pandas.cut` makes them, are words in their order.
+    """
+    import pandas as pd
+
+    changed = {name: made for name in frame.columns if (made := _plain_column(pd, frame[name])) is not None}
+    return frame.assign(**changed) if changed else frame
+
+
+def _plain_column(pd: Any, column: Any) -> Any:
+    categories = getattr(column.dtype, "categories", None)
+    if categories is not None:
+        if isinstance(categories.dtype, pd.IntervalDtype):
+            return column.cat.rename_categories([str(each) for each in categories])
+        if isinstance(categories.dtype, pd.PeriodDtype):
+            column = column.astype(categories.dtype)
+    if isinstance(column.dtype, pd.PeriodDtype):
+        moments = column.dt.start_time
+        one = pd.Period("2024-01-01", freq=column.dtype.freq)
+        # Days and longer periods begin at midnight.
+        if one.end_time - one.start_time > pd.Timedelta(hours=23):
+            moments = pd.Series([None if pd.isna(each) else each.date() for each in moments], column.index, object)
+        return moments
+    if isinstance(column.dtype, pd.IntervalDtype):
+        ends = [None if pd.isna(each) else {"left": each.left, "right": each.right} for each in column]
+        return pd.Series(ends, column.index, object)
+    return None
