@@ -210,3 +210,23 @@ def test_a_misspelt_estimator_has_near_names(con: Any, name: str, near: str) -> 
         con.execute(f"SELECT ml_train('{name}', NULL, z, x) FROM t")
     with pytest.raises(inlay.FunctionException, match="no estimator"):
         con.execute("SELECT ml_train('xyzzy', NULL, z, x) FROM t")
+
+
+def test_an_aggregate_reads_a_constant_model_once(con: Any) -> None:
+    """A model of 100 kB beside 200,000 rows would be 20 GB, row by row."""
+    big = "ml_train('RandomForestRegressor', '{\"n_estimators\": 20, \"max_depth\": 8}', (i * 7919) % 1000, x, y)"
+    con.execute(f"INSERT INTO ml_store SELECT 'big', {big} FROM t")
+    assert con.execute("SELECT octet_length(model) > 50000 FROM ml_store").fetchone() == (True,)
+    con.execute(
+        "CREATE TABLE many AS SELECT i % 10 AS x, (i * 7) % 13 AS y, 2.0 * (i % 10) + 3 AS z FROM range(200000) r(i)"
+    )
+    con.execute("SET memory_limit = '600MB'")
+    con.execute("SET max_temp_directory_size = '100MB'")
+    joined = "SELECT name, ml_score(model, z, x, y) IS NOT NULL FROM many, ml_store WHERE name = 'big' GROUP BY name"
+    assert con.execute(joined).fetchall() == [("big", True)]
+    constant = "SELECT ml_score((SELECT model FROM ml_store WHERE name = 'big'), z, x, y) IS NOT NULL FROM many"
+    assert con.execute(constant).fetchall() == [(True,)]
+    # Also of several models, whose rows alternate.
+    con.execute(f"INSERT INTO ml_store SELECT 'other', {big} FROM t")
+    both = "SELECT name, ml_score(model, z, x, y) IS NOT NULL FROM many, ml_store GROUP BY name ORDER BY name"
+    assert con.execute(both).fetchall() == [("big", True), ("other", True)]
