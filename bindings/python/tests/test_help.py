@@ -86,3 +86,33 @@ def test_methods_made_in_python_have_examples_that_run(name: str, doc: str | Non
     assert doc, f"{name} has no docstring"
     assert ">>> " in doc, f"{name} has no example"
     check(name, doc)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in STUB_DOCS if name.partition(".")[0] not in {*QUIET, "_Fetch", "shell"}]
+)
+def test_help_shows_what_the_stubs_say(name: str) -> None:
+    owner: Any = inlay if hasattr(inlay, name.partition(".")[0]) else inlay._inlay
+    shown: Any = owner
+    for part in name.split("."):
+        shown = inspect.getattr_static(shown, part)
+    if (doc := STUB_DOCS[name]) and "another name of" not in doc:
+        assert inspect.getdoc(shown) == doc
+    if inspect.ismethoddescriptor(shown) or inspect.isfunction(shown):
+        inspect.signature(shown)
+
+
+@pytest.mark.parametrize("name", sorted(each for each in inlay.__all__ if inspect.isfunction(getattr(inlay, each))))
+def test_functions_of_the_package_are_described(name: str) -> None:
+    function = getattr(inlay, name)
+    doc = inspect.getdoc(function) or ""
+    assert doc, f"{name} has no docstring"
+    assert "see the stubs" not in doc
+    assert "self" not in inspect.signature(function).parameters
+    check(name, doc)
+
+
+def test_a_function_has_the_parameters_of_its_method() -> None:
+    assert list(inspect.signature(inlay.execute).parameters) == ["query", "parameters"]
+    assert list(inspect.signature(inlay.sql).parameters)[:2] == ["query", "params"]
+    assert "Parameters" in (inspect.getdoc(inlay.execute) or "")

@@ -79,6 +79,7 @@ def connect(
     """
 
 def _checkpoint_all() -> None: ...
+def _docs() -> dict[str, str]: ...
 def _calling() -> Connection: ...
 
 class _WorkerServer:
@@ -661,7 +662,7 @@ class Connection(_Fetch):
         >>> import tempfile, pathlib
         >>> folder = tempfile.TemporaryDirectory()
         >>> path = pathlib.Path(folder.name, "trips.csv")
-        >>> _ = path.write_text("city;km\\nUlm;3,5\\n")
+        >>> _ = path.write_text("city;km" + chr(10) + "Ulm;3,5")
         >>> inlay.connect().read_csv(path, sep=";", decimal=",").fetchall()
         [('Ulm', 3.5)]
         >>> folder.cleanup()
@@ -814,12 +815,12 @@ class Connection(_Fetch):
 
     def fetch_record_batch(self, rows_per_batch: int | None = None) -> Any:
         """
-        Fetch a `pyarrow.RecordBatchReader`; batches of at most so many rows are computed when they are read.
+        Fetch a `pyarrow.RecordBatchReader`; batches are computed when they are read.
 
         Parameters
         ----------
         rows_per_batch
-            How many rows a batch has at most.
+            How many rows a batch has; the last one has what is left.
 
         Returns
         -------
@@ -835,9 +836,9 @@ class Connection(_Fetch):
 
         Examples
         --------
-        >>> reader = inlay.connect().execute("FROM range(5000)").fetch_record_batch(100)
-        >>> sum(batch.num_rows for batch in reader)
-        5000
+        >>> reader = inlay.connect().execute("FROM range(5000)").fetch_record_batch(2000)
+        >>> [batch.num_rows for batch in reader]
+        [2000, 2000, 1000]
         """
 
     def fetch_arrow_reader(self, rows_per_batch: int | None = None) -> Any:
@@ -1830,7 +1831,8 @@ class Connection(_Fetch):
         """
         Open a transaction for a `with` block.
 
-        It commits at the end of the block, or rolls back when an exception leaves it.
+        It commits at the end of the block, or rolls back when an exception leaves it. Inside of another transaction the
+        block is a savepoint: what an exception undoes is what the block did.
 
         Returns
         -------
@@ -1847,6 +1849,12 @@ class Connection(_Fetch):
         >>> con = inlay.connect().execute("CREATE TABLE t (a INTEGER)")
         >>> with con.transaction():
         ...     _ = con.execute("INSERT INTO t VALUES (1)")
+        ...     try:
+        ...         with con.transaction():
+        ...             _ = con.execute("INSERT INTO t VALUES (2)")
+        ...             raise KeyError
+        ...     except KeyError:
+        ...         pass
         >>> con.execute("FROM t").fetchall()
         [(1,)]
         """

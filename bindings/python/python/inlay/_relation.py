@@ -515,9 +515,11 @@ class Relation(Writing):
     to_arrow_table = arrow
     fetch_arrow_table = arrow
 
-    def fetch_record_batch(self, rows_per_batch: int = 131_072, *, batch_size: int | None = None) -> Any:
+    def fetch_record_batch(self, rows_per_batch: int | None = None, *, batch_size: int | None = None) -> Any:
         """
         Fetch a `pyarrow.RecordBatchReader`; batches are converted when they are read.
+
+        They have `rows_per_batch` rows (`batch_size` means the same), the last one what is left.
 
         Examples
         --------
@@ -525,7 +527,7 @@ class Relation(Writing):
         >>> r.fetch_record_batch().read_all().num_rows
         2
         """
-        return self._stream().fetch_record_batch(batch_size or rows_per_batch)
+        return self._stream().fetch_record_batch(rows_per_batch if batch_size is None else batch_size)
 
     fetch_arrow_reader = fetch_record_batch
     to_arrow_reader = fetch_record_batch
