@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
+from collections.abc import Iterator
 from typing import Any
 
 from inlay.exceptions import InvalidInputException
@@ -76,18 +77,48 @@ def _column(values: Any) -> Any:
     return np.fromiter(values, dtype=object, count=len(values))
 
 
-def list_of(array: Any) -> list[Any]:
+def list_of(array: Any) -> Any:
     """Make a list of an array or a Series, which is a parameter: masked values are None, moments what SQL has."""
     import numpy as np
 
     if hasattr(array, "to_numpy"):
         array = array.to_numpy()
-    if isinstance(array, np.ma.MaskedArray) or array.dtype.kind not in "mM":
+    if array.ndim == 0:
+        return array[()]
+    if isinstance(array, np.ma.MaskedArray) or getattr(array.dtype, "kind", "O") not in "mM":
         items: list[Any] = array.tolist()
         return items
     if array.ndim > 1:
         return [list_of(row) for row in array]
     return list(array)
+
+
+def even_batches(reader: Any, rows: int) -> Any:
+    """Make a reader whose batches have so many rows each, but for the last one."""
+    import pyarrow as pa
+
+    if rows < 1:
+        raise InvalidInputException(f"rows_per_batch={rows}: a batch has at least one row")
+
+    def joined(parts: list[Any]) -> Any:
+        return parts[0] if len(parts) == 1 else pa.Table.from_batches(parts).combine_chunks().to_batches()[0]
+
+    def batches() -> Iterator[Any]:
+        parts: list[Any] = []
+        missing = rows
+        for batch in reader:
+            while batch.num_rows:
+                part = batch.slice(0, missing)
+                batch = batch.slice(part.num_rows)
+                parts.append(part)
+                missing -= part.num_rows
+                if not missing:
+                    yield joined(parts)
+                    parts, missing = [], rows
+        if parts:
+            yield joined(parts)
+
+    return pa.RecordBatchReader.from_batches(reader.schema, batches())
 
 
 def no_table(name: str, value: Any) -> str:

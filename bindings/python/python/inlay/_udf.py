@@ -518,7 +518,7 @@ def create_function(
             options=options,
             volatility="volatile" if side_effects else "immutable" if deterministic else "stable",
             is_strict=is_duckdbs and not special,
-            refuses_null=style == "native" and not special and not forgives,
+            refuses_null=is_duckdbs and not special and not forgives,
             forgives=forgives,
             is_blocking=blocking,
         ),
