@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// So many rows are collected before they are handed over: those of a row group.
 const ROWS_MAX: usize = 131_072;
 
-/// Collects rows, each value converted to its column's type when it is appended.
+#[doc = doc!("Appender")]
 #[pyclass(frozen, module = "inlay")]
 pub struct Appender {
     connection: inlay::Connection,
@@ -106,6 +106,7 @@ impl Appender {
 
 #[pymethods]
 impl Appender {
+    #[doc = doc!("Appender.append_row")]
     #[pyo3(signature = (*values))]
     fn append_row(&self, py: Python<'_>, values: &Bound<'_, PyTuple>) -> PyResult<()> {
         let row = self.row(py, values)?;
@@ -115,6 +116,7 @@ impl Appender {
         Ok(())
     }
 
+    #[doc = doc!("Appender.append_rows")]
     fn append_rows(&self, py: Python<'_>, rows: &Bound<'_, PyAny>) -> PyResult<()> {
         for row in rows.try_iter()? {
             let row = self.row(py, &row?)?;
@@ -125,11 +127,13 @@ impl Appender {
         Ok(())
     }
 
+    #[doc = doc!("Appender.append")]
     fn append(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<()> {
         self.flush(py)?;
         self.take_in(py, register::source(py, &self.source, data)?)
     }
 
+    #[doc = doc!("Appender.flush")]
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
         let builders = std::mem::take(&mut self.state(py)?.builders);
         if builders.first().is_none_or(VectorBuilder::is_empty) {
@@ -140,11 +144,13 @@ impl Appender {
         self.take_in(py, Arc::new(unwrapped(py, ColumnSource::new(&*self.source, columns))?))
     }
 
+    #[doc = doc!("Appender.clear")]
     fn clear(&self, py: Python<'_>) -> PyResult<()> {
         self.state(py)?.builders.clear();
         Ok(())
     }
 
+    #[doc = doc!("Appender.close")]
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let is_closed = self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).is_closed;
         if is_closed {
@@ -155,11 +161,13 @@ impl Appender {
         flushed
     }
 
+    #[doc = doc!("Appender.columns")]
     #[getter]
     fn columns(&self) -> Vec<String> {
         self.names.clone()
     }
 
+    #[doc = doc!("Appender.types")]
     #[getter]
     fn types(&self) -> Vec<String> {
         self.types.iter().map(ToString::to_string).collect()

@@ -126,7 +126,7 @@ pub fn large_texts<'py>(py: Python<'py>, column: QueryResult) -> PyResult<Bound<
     py.import("pyarrow")?.getattr("table")?.call1((stream,))?.call_method1("column", (0,))
 }
 
-/// A `pyarrow.RecordBatchReader`.
+/// A `pyarrow.RecordBatchReader`, whose batches have `rows_per_batch` rows, but for the last one.
 pub fn reader<'py>(
     py: Python<'py>,
     rows: Unread,
@@ -135,7 +135,12 @@ pub fn reader<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let rows = Rows::Chunks(rows, rows_per_batch.unwrap_or(CHUNK_ROWS).max(1));
     let stream = Bound::new(py, ArrowStream::new(rows, strings))?;
-    py.import("pyarrow")?.getattr("RecordBatchReader")?.call_method1("from_stream", (stream,))
+    let reader =
+        py.import("pyarrow")?.getattr("RecordBatchReader")?.call_method1("from_stream", (stream,))?;
+    match rows_per_batch {
+        Some(count) => py.import("inlay._tables")?.getattr("even_batches")?.call1((reader, count)),
+        None => Ok(reader),
+    }
 }
 
 /// A `polars.DataFrame`.

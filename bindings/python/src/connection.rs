@@ -20,9 +20,10 @@ use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyCapsule, PyDict, PyList, PyString, PyTuple};
 use std::borrow::Cow;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Opens a database and connects to it.
+#[doc = doc!("connect")]
 #[pyfunction]
 #[pyo3(signature = (database = None, read_only = false, config = None, *, allow_python = None, sandbox = None))]
 pub fn connect(
@@ -76,10 +77,9 @@ pub fn _checkpoint_all(py: Python<'_>) {
 /// Schema and name, parameters, whether others may follow, what it is called with, declaration, text.
 type StoredFunctionFields = ((String, String), Vec<String>, bool, String, String, String);
 
-/// A session of a database, and the answer of its last statement.
-///
-/// `execute` returns another handle of the same session that holds this statement's answer, so that threads which
-/// share a connection do not fetch each other's rows.
+// `execute` returns another handle of the same session that holds this statement's answer, so that threads which share a
+// connection do not fetch each other's rows.
+#[doc = doc!("Connection")]
 #[pyclass(frozen, module = "inlay")]
 pub struct Connection {
     engine: inlay::Connection,
@@ -179,7 +179,7 @@ fn quoted(name: &str) -> inlay::Result<String> {
 
 #[pymethods]
 impl Connection {
-    /// Runs SQL; see the stubs.
+    #[doc = doc!("Connection.execute")]
     #[pyo3(signature = (query, parameters = None))]
     fn execute(
         &self,
@@ -194,13 +194,14 @@ impl Connection {
         Ok(self.answer(py, cursor))
     }
 
-    /// Reads a statement that is going to be repeated; see the stubs.
+    #[doc = doc!("Connection.prepare")]
     fn prepare(slf: PyRef<'_, Self>, py: Python<'_>, query: &Bound<'_, PyAny>) -> PyResult<Prepared> {
         let (engine, query) = (slf.engine.clone(), sql_of(query)?);
         let prepared = unwrapped(py, py.detach(|| engine.prepare(&query)))?;
         Ok(Prepared { connection: slf.into(), prepared })
     }
 
+    #[doc = doc!("Connection.executemany")]
     #[pyo3(signature = (query, parameters))]
     fn executemany(
         &self,
@@ -353,6 +354,7 @@ impl Connection {
         Ok(stored.into_iter().map(fields).collect())
     }
 
+    #[doc = doc!("Connection.remove_function")]
     fn remove_function(slf: PyRef<'_, Self>, py: Python<'_>, name: &str) -> PyResult<Py<Self>> {
         slf.check_open(py)?;
         if !unwrapped(py, slf.engine.database())?.remove_function(name) {
@@ -364,30 +366,34 @@ impl Connection {
         Ok(slf.into())
     }
 
+    #[doc = doc!("Connection.register_filesystem")]
     fn register_filesystem(&self, py: Python<'_>, filesystem: &Bound<'_, PyAny>) -> PyResult<()> {
         filesystem::register(py, &unwrapped(py, self.engine.database())?, filesystem)
     }
 
+    #[doc = doc!("Connection.unregister_filesystem")]
     fn unregister_filesystem(&self, py: Python<'_>, name: &str) -> PyResult<()> {
         unwrapped(py, self.engine.database())?.unregister_files(name);
         Ok(())
     }
 
+    #[doc = doc!("Connection.list_filesystems")]
     fn list_filesystems(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         Ok(unwrapped(py, self.engine.database())?.registered_files())
     }
 
+    #[doc = doc!("Connection.filesystem_is_registered")]
     fn filesystem_is_registered(&self, py: Python<'_>, name: &str) -> PyResult<bool> {
         Ok(unwrapped(py, self.engine.database())?.has_files(name))
     }
 
-    /// Computes what is left of the last answer, and lets go of it.
+    #[doc = doc!("Connection.complete")]
     fn complete(&self, py: Python<'_>) -> PyResult<()> {
         let last = self.last.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).clone();
         last.map_or(Ok(()), |cursor| cursor.take(py)?.run_to_end(py))
     }
 
-    /// Lets go of what is left of the last answer.
+    #[doc = doc!("Connection.abort")]
     fn abort(&self, py: Python<'_>) -> PyResult<()> {
         let last = self.last.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).clone();
         last.map_or(Ok(()), |cursor| cursor.take(py).map(drop))
@@ -398,11 +404,12 @@ impl Connection {
         self.engine.setting(name).map(|value| value.to_string())
     }
 
+    #[doc = doc!("Connection.query_progress")]
     fn query_progress(&self) -> f64 {
         self.engine.progress().map_or(-1.0, |progress| progress.fraction * 100.0)
     }
 
-    /// A column of the rows not fetched yet as an array; the first one that is asked for fetches them all.
+    #[doc = doc!("Connection.__getitem__")]
     fn __getitem__<'py>(&self, py: Python<'py>, name: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let columns = self.cursor_of_last(py)?.columns(py)?;
         match columns.get_item(name)? {
@@ -414,24 +421,28 @@ impl Connection {
         }
     }
 
-    /// The names by which `[]` gives columns.
+    #[doc = doc!("Connection.keys")]
     fn keys<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         Ok(self.cursor_of_last(py)?.columns(py)?.keys())
     }
 
+    #[doc = doc!("Connection.fetchone")]
     fn fetchone(&self, py: Python<'_>) -> PyResult<Option<Py<PyTuple>>> {
         self.cursor_of_last(py)?.fetch_one(py)
     }
 
+    #[doc = doc!("Connection.fetchmany")]
     #[pyo3(signature = (size = 1))]
     fn fetchmany(&self, py: Python<'_>, size: usize) -> PyResult<Py<PyList>> {
         self.cursor_of_last(py)?.fetch_list(py, size)
     }
 
+    #[doc = doc!("Connection.fetchall")]
     fn fetchall(&self, py: Python<'_>) -> PyResult<Py<PyList>> {
         self.cursor_of_last(py)?.fetch_list(py, usize::MAX)
     }
 
+    #[doc = doc!("Connection.fetchnumpy")]
     #[pyo3(signature = (decimal = None, strings = None))]
     fn fetchnumpy<'py>(
         &self,
@@ -443,20 +454,24 @@ impl Connection {
         cursor::arrays(py, cursor.take(py)?, cursor.zone(), decimal, strings)
     }
 
+    #[doc = doc!("Connection.df")]
     #[pyo3(signature = (decimal = None))]
     fn df<'py>(&self, py: Python<'py>, decimal: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
         let cursor = self.cursor_of_last(py)?;
         cursor::data_frame(py, cursor.take(py)?, cursor.zone(), decimal)
     }
 
+    #[doc = doc!("Connection.arrow")]
     fn arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         arrow::table(py, self.unread(py)?, arrow::layout_of(&self.engine))
     }
 
+    #[doc = doc!("Connection.fetch_arrow_table")]
     fn fetch_arrow_table<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.arrow(py)
     }
 
+    #[doc = doc!("Connection.fetch_record_batch")]
     #[pyo3(signature = (rows_per_batch = None))]
     fn fetch_record_batch<'py>(
         &self,
@@ -466,6 +481,7 @@ impl Connection {
         arrow::reader(py, self.unread(py)?, rows_per_batch, arrow::layout_of(&self.engine))
     }
 
+    #[doc = doc!("Connection.pl")]
     fn pl<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         arrow::polars(py, self.unread(py)?)
     }
@@ -480,23 +496,27 @@ impl Connection {
         arrow::export(py, self.unread(py)?, StringLayout::View)
     }
 
+    #[doc = doc!("Connection.description")]
     #[getter]
     fn description(&self, py: Python<'_>) -> PyResult<Option<Py<PyList>>> {
         let last = self.last.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).clone();
         last.map_or(Ok(None), |cursor| cursor.description(py))
     }
 
+    #[doc = doc!("Connection.rowcount")]
     #[getter]
     fn rowcount(&self, py: Python<'_>) -> i64 {
         let last = self.last.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).clone();
         last.map_or(-1, |cursor| cursor.row_count())
     }
 
+    #[doc = doc!("Connection.in_transaction")]
     #[getter]
     fn in_transaction(&self, py: Python<'_>) -> bool {
         py.detach(|| self.engine.in_transaction())
     }
 
+    #[doc = doc!("Connection.register")]
     fn register(
         slf: PyRef<'_, Self>,
         py: Python<'_>,
@@ -508,11 +528,13 @@ impl Connection {
         Ok(slf.into())
     }
 
+    #[doc = doc!("Connection.unregister")]
     fn unregister(slf: PyRef<'_, Self>, py: Python<'_>, name: &str) -> PyResult<Py<Self>> {
         unwrapped(py, slf.engine.unregister(name))?;
         Ok(slf.into())
     }
 
+    #[doc = doc!("Connection.append")]
     #[pyo3(signature = (table_name, data, by_name = false))]
     fn append(
         slf: PyRef<'_, Self>,
@@ -532,15 +554,18 @@ impl Connection {
         Ok(slf.into())
     }
 
+    #[doc = doc!("Connection.transaction")]
     fn transaction(slf: PyRef<'_, Self>) -> Transaction {
-        Transaction { connection: slf.into() }
+        Transaction { connection: slf.into(), savepoints: Mutex::default() }
     }
 
+    #[doc = doc!("Connection.checkpoint")]
     fn checkpoint(slf: PyRef<'_, Self>, py: Python<'_>) -> PyResult<Py<Self>> {
         slf.run(py, "CHECKPOINT", &Parameters::default())?;
         Ok(slf.into())
     }
 
+    #[doc = doc!("Connection.backup")]
     fn backup(slf: PyRef<'_, Self>, py: Python<'_>, path: &Bound<'_, PyAny>) -> PyResult<Py<Self>> {
         let path: String = py.import("os")?.getattr("fsdecode")?.call1((path,))?.extract()?;
         let engine = slf.engine.clone();
@@ -548,12 +573,13 @@ impl Connection {
         Ok(slf.into())
     }
 
+    #[doc = doc!("Connection.begin")]
     fn begin(slf: PyRef<'_, Self>, py: Python<'_>) -> PyResult<Py<Self>> {
         slf.run(py, "BEGIN", &Parameters::default())?;
         Ok(slf.into())
     }
 
-    /// Without an open transaction every statement has committed already.
+    #[doc = doc!("Connection.commit")]
     fn commit(slf: PyRef<'_, Self>, py: Python<'_>) -> PyResult<Py<Self>> {
         slf.check_open(py)?;
         if slf.in_transaction(py) {
@@ -562,6 +588,7 @@ impl Connection {
         Ok(slf.into())
     }
 
+    #[doc = doc!("Connection.rollback")]
     fn rollback(slf: PyRef<'_, Self>, py: Python<'_>) -> PyResult<Py<Self>> {
         slf.check_open(py)?;
         if slf.in_transaction(py) {
@@ -570,18 +597,22 @@ impl Connection {
         Ok(slf.into())
     }
 
+    #[doc = doc!("Connection.cursor")]
     fn cursor(&self, py: Python<'_>) -> PyResult<Connection> {
         Ok(Connection::new(unwrapped(py, self.engine.cursor())?, None))
     }
 
+    #[doc = doc!("Connection.duplicate")]
     fn duplicate(&self, py: Python<'_>) -> PyResult<Connection> {
         self.cursor(py)
     }
 
+    #[doc = doc!("Connection.interrupt")]
     fn interrupt(&self) {
         self.engine.interrupt();
     }
 
+    #[doc = doc!("Connection.set_priority")]
     fn set_priority(&self, py: Python<'_>, priority: &str) -> PyResult<()> {
         let word = priority.to_lowercase();
         let found = inlay::Priority::ALL.into_iter().find(|known| known.name() == word);
@@ -597,6 +628,7 @@ impl Connection {
         Ok(())
     }
 
+    #[doc = doc!("Connection.close")]
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let closed = py.detach(|| {
             let closed = self.engine.close();
@@ -633,7 +665,7 @@ impl Connection {
     }
 }
 
-/// A statement that is read once and run many times.
+#[doc = doc!("PreparedStatement")]
 #[pyclass(frozen, module = "inlay", name = "PreparedStatement")]
 pub struct Prepared {
     connection: Py<Connection>,
@@ -642,6 +674,7 @@ pub struct Prepared {
 
 #[pymethods]
 impl Prepared {
+    #[doc = doc!("PreparedStatement.execute")]
     #[pyo3(signature = (parameters = None))]
     fn execute(&self, py: Python<'_>, parameters: Option<&Bound<'_, PyAny>>) -> PyResult<Connection> {
         let parameters = parameters::parameters(py, parameters)?;
@@ -652,6 +685,7 @@ impl Prepared {
         Ok(connection.answer(py, connection.begun(&host, begun)))
     }
 
+    #[doc = doc!("PreparedStatement.executemany")]
     fn executemany(&self, py: Python<'_>, parameters: &Bound<'_, PyAny>) -> PyResult<Connection> {
         let sets = parameters.try_iter()?.map(|set| parameters::parameters(py, Some(&set?)));
         let sets = sets.collect::<PyResult<Vec<_>>>()?;
@@ -661,16 +695,19 @@ impl Prepared {
         Ok(connection.answer(py, connection.reading(result, None)))
     }
 
+    #[doc = doc!("PreparedStatement.query")]
     #[getter]
     fn query(&self) -> &str {
         self.prepared.sql()
     }
 
+    #[doc = doc!("PreparedStatement.parameter_count")]
     #[getter]
     fn parameter_count(&self) -> usize {
         self.prepared.parameter_count() + self.prepared.parameter_names().len()
     }
 
+    #[doc = doc!("PreparedStatement.parameter_names")]
     #[getter]
     fn parameter_names(&self) -> Vec<String> {
         self.prepared.parameter_names().to_vec()
@@ -681,16 +718,27 @@ impl Prepared {
     }
 }
 
-/// A transaction as a `with` block: begins, and at its end commits, or rolls back what an exception leaves.
+#[doc = doc!("Transaction")]
 #[pyclass(frozen, module = "inlay")]
 pub struct Transaction {
     connection: Py<Connection>,
+    /// Of each block that it was entered for, the innermost last: the savepoint, if it is one.
+    savepoints: Mutex<Vec<Option<String>>>,
 }
+
+/// Savepoints have names that no other block has.
+static SAVEPOINTS: AtomicU64 = AtomicU64::new(0);
 
 #[pymethods]
 impl Transaction {
     fn __enter__(&self, py: Python<'_>) -> PyResult<Py<Connection>> {
-        self.connection.get().run(py, "BEGIN", &Parameters::default())?;
+        let connection = self.connection.get();
+        let savepoint = connection
+            .in_transaction(py)
+            .then(|| format!("inlay_block_{}", SAVEPOINTS.fetch_add(1, Ordering::Relaxed)));
+        let begin = savepoint.as_ref().map_or("BEGIN".to_string(), |name| format!("SAVEPOINT {name}"));
+        connection.run(py, &begin, &Parameters::default())?;
+        self.savepoints.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).push(savepoint);
         Ok(self.connection.clone_ref(py))
     }
 
@@ -702,11 +750,19 @@ impl Transaction {
         _more: &Bound<'_, PyTuple>,
     ) -> PyResult<()> {
         let connection = self.connection.get();
+        let savepoint =
+            self.savepoints.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).pop().flatten();
         // The block may have ended the transaction, or closed the connection.
-        if !connection.engine.is_closed() && connection.in_transaction(py) {
-            let end = if exception.is_none() { "COMMIT" } else { "ROLLBACK" };
-            connection.run(py, end, &Parameters::default())?;
+        if connection.engine.is_closed() || !connection.in_transaction(py) {
+            return Ok(());
         }
+        let end = match (savepoint, exception.is_none()) {
+            (None, true) => "COMMIT".to_string(),
+            (None, false) => "ROLLBACK".to_string(),
+            (Some(name), true) => format!("RELEASE SAVEPOINT {name}"),
+            (Some(name), false) => format!("ROLLBACK TO SAVEPOINT {name}; RELEASE SAVEPOINT {name}"),
+        };
+        connection.run(py, &end, &Parameters::default())?;
         Ok(())
     }
 }

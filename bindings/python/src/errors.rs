@@ -38,17 +38,32 @@ const EXCEPTIONS: &[(&str, &str)] = &[
 
 /// The engine's error as a Python exception with its `sqlstate`, `position` and `hint`.
 pub fn exception(py: Python<'_>, error: &Error) -> PyErr {
+    made(py, error, None)
+}
+
+/// The same with a hint of Python's behind the message.
+pub fn exception_with(py: Python<'_>, error: &Error, hint: &str) -> PyErr {
+    made(py, error, Some(hint))
+}
+
+fn made(py: Python<'_>, error: &Error, told: Option<&str>) -> PyErr {
     let state = error.sqlstate();
     let fitting = EXCEPTIONS.iter().filter(|(start, _)| state.starts_with(start));
     let name = fitting.max_by_key(|(start, _)| start.len()).map_or("DatabaseError", |(_, name)| name);
     let make = || -> PyResult<PyErr> {
         let class = py.import("inlay.exceptions")?.getattr(name)?;
-        let instance = class.call1((error.to_string(),))?;
+        let mut message = error.to_string();
+        if let Some(told) = told {
+            // Below the message the place is shown.
+            let end = message.find('\n').unwrap_or(message.len());
+            message.insert_str(end, &format!("; {told}"));
+        }
+        let instance = class.call1((message,))?;
         instance.setattr("sqlstate", state)?;
         if let Error::At { place, .. } = error {
             instance.setattr("position", (place.line, place.column))?;
         }
-        if let Some(hint) = hint(error.root()) {
+        if let Some(hint) = told.map(str::to_string).or_else(|| hint(error.root())) {
             instance.setattr("hint", hint)?;
         }
         if let Some(cause) = cause_of(error) {

@@ -1,7 +1,7 @@
 //! What the engine asks while a statement runs: pending signals, tables that came with the statement, and Python
 //! variables that a query names as tables. Draws the progress bar on the way.
 
-use crate::errors::exception;
+use crate::errors::{exception, exception_with};
 use crate::register::{self, Table};
 use inlay::types::{Error, Result};
 use inlay::{Connection, Host, HostScope, HostTable};
@@ -24,9 +24,19 @@ pub struct PythonHost {
     tables: Mutex<Vec<(String, HostTable)>>,
     /// How many of them came with it.
     given: usize,
+    /// What is told if a name stays unknown.
+    seen: Mutex<Vec<Seen>>,
     bar: Option<Bar>,
     /// The host of the statement, when its rows are computed later: operators may still ask it.
     statement: Option<Arc<PythonHost>>,
+}
+
+/// What was seen of a variable that may explain an error.
+struct Seen {
+    /// The name that the error is about.
+    name: String,
+    is_column: bool,
+    hint: String,
 }
 
 /// When and how a statement's progress is shown.
@@ -50,14 +60,16 @@ impl PythonHost {
         let (raised, given) = (Mutex::default(), tables.len());
         let bar = Bar::of(connection);
         let (notes, tables) = (Mutex::default(), Mutex::new(tables));
-        Arc::new(Self { raised, notes, given, tables, bar, statement: None })
+        let seen = Mutex::default();
+        Arc::new(Self { raised, notes, given, tables, bar, seen, statement: None })
     }
 
     /// A host for rows that are computed after their statement.
     pub fn later(connection: &Connection, statement: &Arc<PythonHost>) -> Arc<Self> {
         let (raised, tables, statement) = (Mutex::default(), Mutex::default(), Some(Arc::clone(statement)));
         let notes = Mutex::default();
-        Arc::new(Self { raised, notes, given: 0, tables, bar: Bar::of(connection), statement })
+        let seen = Mutex::default();
+        Arc::new(Self { raised, notes, given: 0, tables, bar: Bar::of(connection), seen, statement })
     }
 
     /// Looks for signals only, while rows are converted.
@@ -68,6 +80,7 @@ impl PythonHost {
             given: 0,
             tables: Mutex::default(),
             bar: None,
+            seen: Mutex::default(),
             statement: None,
         })
     }
@@ -76,6 +89,20 @@ impl PythonHost {
     pub fn take_raised(&self) -> Option<PyErr> {
         let raised = self.raised.lock().take();
         raised.or_else(|| self.statement.as_ref()?.take_raised())
+    }
+
+    /// What was seen in Python that explains an error.
+    fn explained(&self, error: &Error) -> Option<String> {
+        let (name, is_column) = match error.root() {
+            Error::UndefinedTable { name, .. } => (name, false),
+            Error::UndefinedColumn { name, .. } => (name, true),
+            _ => return None,
+        };
+        // A column may be qualified.
+        let last = if is_column { name.rsplit('.').next().unwrap_or(name) } else { name };
+        let seen = self.seen.lock();
+        let found = seen.iter().find(|one| one.is_column == is_column && one.name.eq_ignore_ascii_case(last));
+        found.map(|one| one.hint.clone())
     }
 
     /// Tables that were found in Python, by the name that the statement has for them.
@@ -98,7 +125,25 @@ impl PythonHost {
     }
 
     fn of_variable(&self, py: Python<'_>, name: &str, everywhere: bool) -> PyResult<Option<HostTable>> {
-        let Some(object) = variable(py, name, everywhere)? else { return Ok(None) };
+        let object = match variable(py, name, everywhere)? {
+            Variable::Table(object) => object,
+            Variable::Other(object) => {
+                let hint =
+                    py.import("inlay._tables")?.getattr("no_table")?.call1((name, object))?.extract()?;
+                self.seen.lock().push(Seen { name: name.to_string(), is_column: false, hint });
+                return Ok(None);
+            }
+            Variable::None => return Ok(None),
+        };
+        // Others may run code of their own for it: a relation has its columns as attributes.
+        let module = object.get_type().module()?.to_string();
+        if module.split('.').next() == Some("pandas") {
+            let index = object.getattr("index")?.getattr("names")?;
+            let hints = py.import("inlay._tables")?.getattr("index_hints")?.call1((name, index))?;
+            let hints: Vec<(String, String)> = hints.extract()?;
+            let seen = |(name, hint)| Seen { name, is_column: true, hint };
+            self.seen.lock().extend(hints.into_iter().map(seen));
+        }
         if let Some((sql, tables)) = register::query_of(py, &object)? {
             self.tables.lock().extend(tables);
             return Ok(Some(HostTable::Query(sql)));
@@ -164,7 +209,12 @@ pub fn hosted<T: Send>(
         let note = CString::new(note)?;
         PyErr::warn(py, &py.get_type::<PyUserWarning>(), &note, 1)?;
     }
-    outcome.map_err(|error| python.take_raised().unwrap_or_else(|| exception(py, &error)))
+    outcome.map_err(|error| {
+        python.take_raised().unwrap_or_else(|| match python.explained(&error) {
+            Some(hint) => exception_with(py, &error, &hint),
+            None => exception(py, &error),
+        })
+    })
 }
 
 impl Bar {
@@ -222,15 +272,24 @@ pub fn dictionary_of(py: Python<'_>, tables: Vec<(String, HostTable)>) -> PyResu
     Ok(dictionary)
 }
 
+/// What a name is in Python.
+enum Variable<'py> {
+    Table(Bound<'py, PyAny>),
+    /// It cannot be a table.
+    Other(Bound<'py, PyAny>),
+    None,
+}
+
 /// The variable `name` that the caller sees and that can be a table: in the locals, then the globals, of the innermost
-/// frame outside of `inlay`; `everywhere`: of the frames around it, too.
-fn variable<'py>(py: Python<'py>, name: &str, everywhere: bool) -> PyResult<Option<Bound<'py, PyAny>>> {
+/// frame outside of `inlay`; `everywhere`: of the frames around it, too. A comprehension sees what the function around it does.
+fn variable<'py>(py: Python<'py>, name: &str, everywhere: bool) -> PyResult<Variable<'py>> {
     let mut frame = match py.import("sys")?.getattr("_getframe")?.call1((0,)) {
         Ok(frame) => frame,
         // A thread without Python code has no variables.
-        Err(_) => return Ok(None),
+        Err(_) => return Ok(Variable::None),
     };
     let mut is_first = true;
+    let mut other = Variable::None;
     while !frame.is_none() && (is_first || everywhere) {
         let globals = frame.getattr("f_globals")?;
         let module: Option<String> = globals.get_item("__name__").and_then(|name| name.extract()).ok();
@@ -239,18 +298,42 @@ fn variable<'py>(py: Python<'py>, name: &str, everywhere: bool) -> PyResult<Opti
             (module == "inlay" || module.starts_with("inlay.")) && !module.starts_with("inlay.functions.")
         };
         let ours = module.is_some_and(ours);
+        let outer = frame.getattr("f_back")?;
         if !ours {
-            is_first = false;
-            for scope in [frame.getattr("f_locals")?, globals] {
+            let is_inner = is_within(&frame, &outer)?;
+            is_first = is_first && is_inner;
+            let locals = frame.getattr("f_locals")?;
+            let scopes = if is_inner { vec![locals] } else { vec![locals, globals] };
+            for scope in scopes {
                 // What cannot be a table hides nothing: a module or function may have a table's name.
-                if let Some(found) = lookup(&scope, name)?.filter(|found| register::is_table(found)) {
-                    return Ok(Some(found));
+                match lookup(&scope, name)? {
+                    Some(found) if register::is_table(&found) => return Ok(Variable::Table(found)),
+                    Some(found) if matches!(other, Variable::None) => other = Variable::Other(found),
+                    Some(_) | None => {}
                 }
             }
         }
-        frame = frame.getattr("f_back")?;
+        frame = outer;
     }
-    Ok(None)
+    Ok(other)
+}
+
+/// Whether a frame is that of a comprehension, a generator expression or a lambda in the text of the function that `outer` runs. Up to
+/// Python 3.11 comprehensions have frames of their own, in which variables that only SQL names are not.
+fn is_within(frame: &Bound<'_, PyAny>, outer: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let code = frame.getattr("f_code")?;
+    let name: String = code.getattr("co_name")?.extract()?;
+    let is_expression =
+        ["<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "<lambda>"].contains(&name.as_str());
+    if !is_expression || outer.is_none() {
+        return Ok(false);
+    }
+    for constant in outer.getattr("f_code")?.getattr("co_consts")?.try_iter()? {
+        if constant?.is(&code) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Python tells upper from lower case, SQL does not: the exact name first, then one that differs in case only.

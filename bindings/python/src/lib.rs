@@ -10,6 +10,13 @@
 //!
 //! The GIL is released while a statement runs; no panic of the engine and no Python exception is lost on the way.
 
+/// The docstring of a function, class or method: that of `_inlay.pyi`, see build.rs.
+macro_rules! doc {
+    ($name:literal) => {
+        include_str!(concat!(env!("OUT_DIR"), "/docs/", $name))
+    };
+}
+
 mod adbc;
 mod allocator;
 mod appender;
@@ -32,6 +39,13 @@ mod texts;
 
 use pyo3::prelude::*;
 
+/// All docstrings of the stubs by name, for methods that are made in Python.
+#[pyfunction]
+fn _docs() -> std::collections::HashMap<&'static str, &'static str> {
+    let docs: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/docs.rs"));
+    docs.iter().copied().collect()
+}
+
 /// The compiled half of the package `inlay`.
 ///
 /// It needs no GIL: its classes are frozen and what changes in them is behind locks that are never waited for while attached.
@@ -52,5 +66,6 @@ fn inlay_module(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(connection::_checkpoint_all, module)?)?;
     module.add_function(wrap_pyfunction!(functions::calls::_calling, module)?)?;
     module.add_function(wrap_pyfunction!(shell::shell, module)?)?;
+    module.add_function(wrap_pyfunction!(_docs, module)?)?;
     Ok(())
 }

@@ -16,8 +16,18 @@ pub fn parameters(py: Python<'_>, given: Option<&Bound<'_, PyAny>>) -> PyResult<
     let Some(given) = given.filter(|given| !given.is_none()) else { return Ok(Parameters::default()) };
     if let Ok(mapping) = given.cast::<PyDict>() {
         let items = mapping.items();
+        if let Some(positional) = numbered(py, &items)? {
+            return Ok(Parameters { positional, named: Vec::new() });
+        }
         let named = items.iter().map(|item| {
-            let (name, item): (String, Bound<'_, PyAny>) = item.extract()?;
+            let (name, item): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
+            let Ok(name) = name.extract::<String>() else {
+                let shown = name.repr()?;
+                let message = format!(
+                    "parameters are named by texts, or numbered from 1 without a gap; {shown} is neither"
+                );
+                return Err(misuse(py, message));
+            };
             Ok((name.trim_start_matches('$').to_string(), value(py, &item)?))
         });
         return Ok(Parameters { positional: Vec::new(), named: named.collect::<PyResult<_>>()? });
@@ -44,6 +54,23 @@ pub fn parameters(py: Python<'_>, given: Option<&Bound<'_, PyAny>>) -> PyResult<
     }
     let positional = given.try_iter()?.map(|item| value(py, &item?)).collect::<PyResult<_>>()?;
     Ok(Parameters { positional, named: Vec::new() })
+}
+
+/// The values of a mapping from the numbers of `$1`, `$2`, ..., as numbers or as texts, in their order; `None` for another one.
+fn numbered(py: Python<'_>, items: &Bound<'_, PyList>) -> PyResult<Option<Vec<Value>>> {
+    let mut values = vec![None; items.len()];
+    for item in items.iter() {
+        let (key, item): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
+        let number = match key.cast::<PyString>() {
+            Ok(text) => text.to_cow()?.trim_start_matches('$').parse::<usize>().ok(),
+            Err(_) => key.extract::<usize>().ok(),
+        };
+        match number.and_then(|number| values.get_mut(number.checked_sub(1)?)) {
+            Some(place) => *place = Some(value(py, &item)?),
+            None => return Ok(None),
+        }
+    }
+    Ok(if values.is_empty() { None } else { values.into_iter().collect() })
 }
 
 fn is_scalar(object: &Bound<'_, PyAny>) -> bool {
@@ -96,34 +123,60 @@ fn list(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Value> {
     let mut element = LogicalType::Null;
     for item in &items {
         let ty = item.logical_type();
-        element = inlay::common_type(&element, &ty)
+        element = common(&element, &ty)
             .ok_or_else(|| misuse(py, format!("a list holds values of the types {element} and {ty}")))?;
     }
-    if element == LogicalType::Null {
-        element = LogicalType::Integer;
-    }
+    // A list without values is cast to whatever list is asked for.
     let cast = |item: &Value| inlay::cast_value(item, &element);
     let values = items.iter().map(cast).collect::<Result<Vec<_>, _>>();
     let values = values.map_err(|error| crate::errors::exception(py, &error))?;
     Ok(Value::List { element: Arc::new(element), values })
 }
 
-/// A dict with texts as keys is a struct.
+/// The type that values of two types are held by: that of SQL, or text where plain values have none, as in a column of objects.
+fn common(a: &LogicalType, b: &LogicalType) -> Option<LogicalType> {
+    let is_plain = |ty: &LogicalType| {
+        use LogicalType as T;
+        !matches!(ty, T::List(_) | T::Array(..) | T::Struct(_) | T::Map(_) | T::Union(_) | T::Blob)
+    };
+    inlay::common_type(a, b).or_else(|| (is_plain(a) && is_plain(b)).then_some(LogicalType::Varchar))
+}
+
+/// A dict with texts as keys is a struct; one with other keys, or none, is a map.
 fn structure(py: Python<'_>, dict: &Bound<'_, PyDict>) -> PyResult<Value> {
     let (mut fields, mut values) = (Vec::new(), Vec::new());
     for item in dict.items().iter() {
         let (name, item): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
-        let Ok(name) = name.extract::<String>() else {
-            return Err(misuse(py, "the keys of a dict are texts when it is used in SQL".to_string()));
-        };
+        let Ok(name) = name.extract::<String>() else { return map(py, dict) };
         let item = value(py, &item)?;
         fields.push(Field::new(name, item.logical_type()));
         values.push(item);
     }
     if fields.is_empty() {
-        return Err(misuse(py, "an empty dict cannot be used in SQL".to_string()));
+        return map(py, dict);
     }
     Ok(Value::Struct { fields: fields.into(), values })
+}
+
+/// A dict as a map from one type to another.
+fn map(py: Python<'_>, dict: &Bound<'_, PyDict>) -> PyResult<Value> {
+    let (mut types, mut entries) = ((LogicalType::Null, LogicalType::Null), Vec::new());
+    for item in dict.items().iter() {
+        let (key, item): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
+        let (key, item) = (value(py, &key)?, value(py, &item)?);
+        let wider = |known: &LogicalType, new: &Value, what: &str| {
+            let new = new.logical_type();
+            let message = format!("the {what} of a dict have the types {known} and {new}");
+            common(known, &new).ok_or_else(|| misuse(py, message))
+        };
+        types = (wider(&types.0, &key, "keys")?, wider(&types.1, &item, "values")?);
+        entries.push((key, item));
+    }
+    let cast = |(key, item): &(Value, Value)| {
+        Ok((inlay::cast_value(key, &types.0)?, inlay::cast_value(item, &types.1)?))
+    };
+    let entries = unwrapped(py, entries.iter().map(cast).collect::<inlay::Result<Vec<_>>>())?;
+    Ok(Value::Map { types: Arc::new(types), entries })
 }
 
 fn integer(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Value> {
@@ -193,7 +246,7 @@ fn other(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Value> {
     let class = object.get_type();
     let (module, name) = (class.module()?.to_string(), class.name()?.to_string());
     match (module.as_str(), name.as_str()) {
-        ("decimal", "Decimal") => decimal(py, object),
+        ("decimal", "Decimal") => decimal(object),
         ("inlay.value.constant", _) => typed(py, object),
         ("uuid", "UUID") => Ok(Value::Uuid(object.getattr("int")?.extract()?)),
         (_, "NAType" | "NaTType" | "MaskedConstant") => Ok(Value::Null),
@@ -206,6 +259,10 @@ fn other(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Value> {
             let item =
                 object.call_method1("astype", (if name == "datetime64" { "M8[us]" } else { "m8[us]" },))?;
             value(py, &item.call_method0("item")?)
+        }
+        // Vectors of a model, as lists; masked values are None in them.
+        _ if object.hasattr("dtype")? && object.hasattr("tolist")? && object.hasattr("__len__")? => {
+            value(py, &py.import("inlay._tables")?.getattr("list_of")?.call1((object,))?)
         }
         ("numpy", _) if object.hasattr("item")? && !object.hasattr("__len__")? => {
             value(py, &object.call_method0("item")?)
@@ -260,8 +317,8 @@ fn pairs_of<'py>(dict: &Bound<'py, PyDict>) -> PyResult<Vec<(Bound<'py, PyAny>, 
     dict.items().iter().map(|item| item.extract()).collect()
 }
 
-/// A finite Decimal of up to 38 digits keeps its scale; NaN and infinities become DOUBLE.
-fn decimal(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Value> {
+/// A finite Decimal of up to 38 digits keeps its scale; one of more, NaN and infinities become DOUBLE.
+fn decimal(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     let parts = object.call_method0("as_tuple")?;
     let digits: Vec<u8> = parts.getattr("digits")?.extract()?;
     let Ok(exponent) = parts.getattr("exponent")?.extract::<i64>() else {
@@ -273,9 +330,7 @@ fn decimal(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Value> {
     let digit_count = digits.len() as i64 + trailing_zeros;
     let precision = digit_count.max(scale).max(1);
     if precision > 38 {
-        let shown = object.str()?.to_string();
-        let error = inlay::Error::out_of_range(format!("{shown} has more than the 38 digits of DECIMAL"));
-        return Err(crate::errors::exception(py, &error));
+        return Ok(Value::Double(object.extract()?));
     }
     let mut unscaled = digits.iter().fold(0i128, |number, digit| number * 10 + i128::from(*digit));
     for _ in 0..trailing_zeros {

@@ -9,7 +9,7 @@ use inlay::types::arrow::StringLayout;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyIterator, PyList};
 
-/// The rows of a statement. Every method gives all rows.
+#[doc = doc!("Answer")]
 #[pyclass(frozen, module = "inlay")]
 pub struct Answer {
     result: QueryResult,
@@ -41,10 +41,12 @@ impl Answer {
 
 #[pymethods]
 impl Answer {
+    #[doc = doc!("Answer.fetchall")]
     fn fetchall(&self, py: Python<'_>) -> PyResult<Py<PyList>> {
         self.cursor().fetch_list(py, usize::MAX)
     }
 
+    #[doc = doc!("Answer.fetchnumpy")]
     #[pyo3(signature = (decimal = None, strings = None))]
     fn fetchnumpy<'py>(
         &self,
@@ -55,11 +57,13 @@ impl Answer {
         cursor::arrays(py, self.unread(), self.zone.as_deref(), decimal, strings)
     }
 
+    #[doc = doc!("Answer.df")]
     #[pyo3(signature = (decimal = None))]
     fn df<'py>(&self, py: Python<'py>, decimal: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
         cursor::data_frame(py, self.unread(), self.zone.as_deref(), decimal)
     }
 
+    #[doc = doc!("Answer.arrow")]
     fn arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         arrow::table(py, self.unread(), arrow::layout_of(&self.connection))
     }
@@ -73,6 +77,7 @@ impl Answer {
         arrow::reader(py, self.unread(), rows_per_batch, arrow::layout_of(&self.connection))
     }
 
+    #[doc = doc!("Answer.pl")]
     fn pl<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         arrow::polars(py, self.unread())
     }
@@ -87,6 +92,7 @@ impl Answer {
         arrow::export(py, self.unread(), StringLayout::View)
     }
 
+    #[doc = doc!("Answer.description")]
     #[getter]
     fn description(&self, py: Python<'_>) -> PyResult<Option<Py<PyList>>> {
         self.cursor().description(py)

@@ -115,13 +115,15 @@ pub fn objects_of(
             }
         }
         VectorKind::Flat => {
-            // A long value that was repeated for many rows lies in one place, and is one object.
+            // A value that is repeated for many rows is one object: a short one is its view, a long one lies in one place.
             let ty = vector.ty();
             let is_text = matches!(ty, LogicalType::Varchar | LogicalType::Json | LogicalType::Blob);
             let views = if is_text { vector.views() } else { &[] };
             // A row without a value may have a view of its neighbour's.
             let is_again = |row: usize| {
-                views.get(row).is_some_and(|view| view.is_same_place(&views[row - 1]))
+                views
+                    .get(row)
+                    .is_some_and(|view| (view.head, view.tail) == (views[row - 1].head, views[row - 1].tail))
                     && !vector.is_null(row - 1)
             };
             for row in rows.clone() {

@@ -122,3 +122,111 @@ def test_models_stay_in_the_file_and_need_permission(con: Any, tmp_path: Path) -
         assert file.execute("SELECT ml_predict_class(model, 9) FROM ml_store").fetchone() == ("high",)
         assert ml.info(model)["rows"] == 1000
         assert ml.load(model).max_depth == 3
+
+
+def fitted() -> Any:
+    from sklearn.linear_model import Ridge
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    x = np.arange(20.0).reshape(-1, 2)
+    return make_pipeline(StandardScaler(), Ridge(alpha=1e-9)).fit(x, x[:, 0] * 3)
+
+
+def test_a_pipeline_of_python_is_stored_and_applied(con: Any) -> None:
+    con.execute("INSERT INTO ml_store VALUES ('mine', ?)", [ml.dump(fitted())])
+    model = "(SELECT model FROM ml_store WHERE name = 'mine')"
+    assert con.execute(f"SELECT round(ml_predict({model}, 5.0, 6.0), 3)").fetchone() == (15.0,)
+    assert con.execute(f"SELECT round(ml_score({model}, i * 3, i, i + 1), 3) FROM range(9) r(i)").fetchone() == (1.0,)
+    found = con.execute("SELECT estimator, rows, features, training_score FROM ml_models").fetchall()
+    assert found == [("Pipeline(StandardScaler, Ridge)", None, 2, None)]
+    stored = con.execute("SELECT model FROM ml_store").fetchone()[0]
+    assert round(float(ml.load(stored).predict([[5.0, 6.0]])[0]), 3) == 15.0
+    with pytest.raises(inlay.FunctionException, match="trained with 2 features, here are 1"):
+        con.execute(f"SELECT ml_predict({model}, 5.0)")
+    with pytest.raises(inlay.FunctionException, match="trained with 2 features, here are 1"):
+        con.execute(f"SELECT ml_score({model}, x, y) FROM t")
+
+
+def test_a_pipeline_that_was_fitted_with_a_frame_is_given_frames(con: Any) -> None:
+    pd = pytest.importorskip("pandas")
+    from sklearn.compose import make_column_transformer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder
+    from sklearn.tree import DecisionTreeClassifier
+
+    frame = pd.DataFrame({"kind": ["a", "b", "a", "b"], "x": [1.0, 1.0, 2.0, 2.0]})
+    columns = make_column_transformer((OneHotEncoder(), ["kind"]), remainder="passthrough")
+    tree = make_pipeline(columns, DecisionTreeClassifier()).fit(frame, ["A", "B", "A", "B"])
+    con.execute("INSERT INTO ml_store VALUES ('frame', ?)", [ml.dump(tree)])
+    query = "SELECT ml_predict_class(model, k, x) FROM ml_store, (VALUES ('b', 5), ('a', 6)) t(k, x) ORDER BY x"
+    assert con.execute(query).fetchall() == [("B",), ("A",)]
+    assert con.execute("SELECT classes FROM ml_models").fetchone() == ('["A", "B"]',)
+    with pytest.raises(inlay.FunctionException, match=r"2 features \(kind, x\), here are 1"):
+        con.execute("SELECT ml_predict_class(model, 'a') FROM ml_store")
+
+
+def test_what_cannot_be_dumped_is_said() -> None:
+    from sklearn.linear_model import Ridge
+    from sklearn.preprocessing import StandardScaler
+
+    class Own:
+        def predict(self, x: Any) -> Any:
+            return x[:, 0]
+
+    with pytest.raises(inlay.InvalidInputException, match="not fitted"):
+        ml.dump(Ridge())
+    with pytest.raises(inlay.InvalidInputException, match="StandardScaler cannot predict"):
+        ml.dump(StandardScaler())
+    with pytest.raises(inlay.InvalidInputException, match="how many features"):
+        ml.dump(Own())
+    with pytest.raises(inlay.InvalidInputException, match="cannot be pickled"):
+        ml.dump(Own(), features=["a", "b"])
+
+
+def test_the_view_is_whole_whatever_lies_in_the_store(con: Any) -> None:
+    con.execute("INSERT INTO ml_store SELECT 'line', ml_train('LinearRegression', NULL, z, x) FROM t")
+    model = con.execute("SELECT model FROM ml_store").fetchone()[0]
+    others = [b"", b"pickle", model[:9], model[:20], model[:9] + b"\x02\0\0\0[]", model[:9] + b"\x02\0\0\0\xff\xfe"]
+    con.executemany("INSERT INTO ml_store VALUES (?, ?)", [[f"other {at}", blob] for at, blob in enumerate(others)])
+    rows = con.execute("SELECT name, estimator, bytes FROM ml_models ORDER BY name").fetchall()
+    assert rows[0][:2] == ("line", "LinearRegression")
+    assert rows[1:] == [(f"other {at}", None, len(blob)) for at, blob in enumerate(others)]
+    with pytest.raises(inlay.FunctionException, match=r"no model: ml_train and inlay.ml.dump make models"):
+        con.execute("SELECT ml_predict(model, 1) FROM ml_store WHERE name = 'other 1'")
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("LinearRegresion", "LinearRegression"),
+        ("randomforestclassifier", "RandomForestClassifier"),
+        ("RandomForest", "RandomForestClassifier"),
+        ("sklearn.svm.LinearSCV", "LinearSVC"),
+    ],
+)
+def test_a_misspelt_estimator_has_near_names(con: Any, name: str, near: str) -> None:
+    with pytest.raises(inlay.FunctionException, match=f"no estimator .*did you mean .*{near}"):
+        con.execute(f"SELECT ml_train('{name}', NULL, z, x) FROM t")
+    with pytest.raises(inlay.FunctionException, match="no estimator"):
+        con.execute("SELECT ml_train('xyzzy', NULL, z, x) FROM t")
+
+
+def test_an_aggregate_reads_a_constant_model_once(con: Any) -> None:
+    """A model of 100 kB beside 200,000 rows would be 20 GB, row by row."""
+    big = "ml_train('RandomForestRegressor', '{\"n_estimators\": 20, \"max_depth\": 8}', (i * 7919) % 1000, x, y)"
+    con.execute(f"INSERT INTO ml_store SELECT 'big', {big} FROM t")
+    assert con.execute("SELECT octet_length(model) > 50000 FROM ml_store").fetchone() == (True,)
+    con.execute(
+        "CREATE TABLE many AS SELECT i % 10 AS x, (i * 7) % 13 AS y, 2.0 * (i % 10) + 3 AS z FROM range(200000) r(i)"
+    )
+    con.execute("SET memory_limit = '600MB'")
+    con.execute("SET max_temp_directory_size = '100MB'")
+    joined = "SELECT name, ml_score(model, z, x, y) IS NOT NULL FROM many, ml_store WHERE name = 'big' GROUP BY name"
+    assert con.execute(joined).fetchall() == [("big", True)]
+    constant = "SELECT ml_score((SELECT model FROM ml_store WHERE name = 'big'), z, x, y) IS NOT NULL FROM many"
+    assert con.execute(constant).fetchall() == [(True,)]
+    # Also of several models, whose rows alternate.
+    con.execute(f"INSERT INTO ml_store SELECT 'other', {big} FROM t")
+    both = "SELECT name, ml_score(model, z, x, y) IS NOT NULL FROM many, ml_store GROUP BY name ORDER BY name"
+    assert con.execute(both).fetchall() == [("big", True), ("other", True)]

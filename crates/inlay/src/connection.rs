@@ -359,8 +359,8 @@ impl Connection {
             let parameters = if takes_parameters(statement) { given.parameters } else { &none };
             self.run(session, statement, Given { parameters, streaming: None, ..given })?;
         }
-        check_parameter_count(last, given.parameters)?;
         let parameters = &*in_order(last, given.parameters);
+        check_parameter_count(last, parameters)?;
         // A kept plan was made for what the names mean to others.
         let keeps = first.is_empty() && !given.host.is_some_and(|host| host.gives_tables());
         self.run(session, last, Given { parameters, text: keeps.then_some(text), ..given })
@@ -397,8 +397,8 @@ impl Connection {
         };
         let all = |session: &mut Session| {
             sets.iter().try_fold(QueryResult::changed(0), |total, parameters| {
-                check_parameter_count(statement, parameters)?;
                 let parameters = &*in_order(statement, parameters);
+                check_parameter_count(statement, parameters)?;
                 Ok(total.plus(self.run(session, statement, Given { parameters, ..given })?))
             })
         };
@@ -594,7 +594,8 @@ fn takes_parameters(statement: &ast::Statement) -> bool {
     statement.parameter_count > 0 || !statement.parameter_names.is_empty()
 }
 
-/// Parameters with their names in the order of the statement.
+/// Parameters with their names as the statement writes them, in its order. Upper and lower case are the same where the
+/// statement does not have both.
 fn in_order<'p>(statement: &ast::Statement, parameters: &'p Parameters) -> Cow<'p, Parameters> {
     let (names, named) = (&statement.parameter_names, &parameters.named);
     if names.iter().eq(named.iter().map(|(name, _)| name)) {
@@ -602,6 +603,12 @@ fn in_order<'p>(statement: &ast::Statement, parameters: &'p Parameters) -> Cow<'
     }
     let place = |(name, _): &(String, Value)| names.iter().position(|known| known == name);
     let mut ordered = parameters.clone();
+    for (name, _) in ordered.named.iter_mut().filter(|(name, _)| !names.contains(name)) {
+        let is_free = |known: &&String| named.iter().all(|(given, _)| given != *known);
+        if let Some(known) = names.iter().filter(is_free).find(|known| known.eq_ignore_ascii_case(name)) {
+            name.clone_from(known);
+        }
+    }
     ordered.named.sort_by_key(place);
     Cow::Owned(ordered)
 }

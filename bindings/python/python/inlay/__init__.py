@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import atexit
 import builtins
+import functools
 import sys
 import threading
 from typing import TYPE_CHECKING, Any
@@ -212,7 +213,10 @@ def _of_default(name: str) -> Any:
 
     function.__name__ = function.__qualname__ = name
     function.__module__ = __name__
-    function.__doc__ = f"`Connection.{name}` of the default connection. {method.__doc__ or ''}".strip()
+    said = method.__doc__ or ""
+    function.__doc__ = f"{said}\n\nUses the default connection; `connection` is another.".lstrip()
+    # Whoever asks for the signature sees that of the method, without `self`.
+    function.__wrapped__ = functools.partial(method, None)  # type: ignore[attr-defined]
     return function
 
 
@@ -315,7 +319,8 @@ def _of_frame(name: str) -> Any:
 
     function.__name__ = function.__qualname__ = name
     function.__module__ = __name__
-    function.__doc__ = f"`Relation.{name}` for a data frame or another object that can be a table."
+    said = getattr(Relation, name).__doc__ or ""
+    function.__doc__ = f"{said.rstrip()}\n\nFor `df`, a data frame or another object that can be a table.".lstrip()
     return function
 
 

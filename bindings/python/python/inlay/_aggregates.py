@@ -15,13 +15,47 @@ if TYPE_CHECKING:
     from inlay._relation import Relation
 
 
-def _aggregate(function: str, doc: str) -> Callable[..., Relation]:
+def _doc(what: str, call: str, same: str) -> str:
+    """Make the docstring of a method that calls a function of SQL; its example says which SQL is the same."""
+    return f"""{what}
+
+        Parameters
+        ----------
+        expression, other, arg_column, value_column
+            What the function is given: SQL, expressions, or names of columns.
+        groups
+            SQL by which the rows are grouped; none of it is in the result unless `projected_columns` has it.
+        window_spec
+            ``OVER (...)``: a value for each row rather than one for all or for each group.
+        projected_columns
+            SQL of columns that stand before the value.
+
+        Returns
+        -------
+        Relation
+            The query, which runs when it is read.
+
+        Raises
+        ------
+        inlay.ProgrammingError
+            Names or types do not fit.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 4, true, '[1]'::JSON), (2, 6, false, '2')) t(a, b, t, j)")
+        >>> r.{call}.fetchall() == r.{same}.fetchall()
+        True
+        """
+
+
+def _aggregate(function: str, doc: str, argument: str = "a") -> Callable[..., Relation]:
     def method(
         self: Aggregates, expression: Any, groups: str = "", window_spec: str = "", projected_columns: str = ""
     ) -> Relation:
         return self._call(f"{function}({self._argument(expression)})", groups, window_spec, projected_columns)
 
-    method.__doc__ = f"{doc} of an expression, by groups or over a window."
+    what = f"{doc} of an expression, by groups or over a window."
+    method.__doc__ = _doc(what, f'{function}("{argument}")', f'select("{function}({argument})")')
     return method
 
 
@@ -29,7 +63,9 @@ def _window(call: str, doc: str) -> Callable[..., Relation]:
     def method(self: Aggregates, window_spec: str, projected_columns: str = "") -> Relation:
         return self._call(call, "", window_spec, projected_columns)
 
-    method.__doc__ = f"{doc} of each row in a window such as ``OVER (PARTITION BY a ORDER BY b)``."
+    what = f"{doc} of each row in a window such as ``OVER (PARTITION BY a ORDER BY b)``."
+    name = call.removesuffix("()")
+    method.__doc__ = _doc(what, f'{name}("OVER (ORDER BY a)")', f'select("{call} OVER (ORDER BY a)")')
     return method
 
 
@@ -45,7 +81,8 @@ def _extreme(function: str, which: str) -> Callable[..., Relation]:
         arguments = f"{self._operand(arg_column)}, {self._operand(value_column)}"
         return self._call(f"{function}({arguments})", groups, window_spec, projected_columns)
 
-    method.__doc__ = f"Take the value of one column where another is {which}."
+    what = f"Take the value of one column where another is {which}."
+    method.__doc__ = _doc(what, f'{function}("a", "b")', f'select("{function}(a, b)")')
     return method
 
 
@@ -60,7 +97,8 @@ def _pair(function: str, doc: str) -> Callable[..., Relation]:
     ) -> Relation:
         return self._call(f"{function}({expression}, {other})", groups, window_spec, projected_columns)
 
-    method.__doc__ = f"{doc}, of two expressions, by groups or over a window."
+    what = f"{doc}, of two expressions, by groups or over a window."
+    method.__doc__ = _doc(what, f'{function}("a", "b")', f'select("{function}(a, b)")')
     return method
 
 
@@ -77,7 +115,9 @@ def _neighbour(function: str, which: str) -> Callable[..., Relation]:
         arguments = f"{self._operand(expression)}, {int(offset)}, {self._operand(default_value)}"
         return self._in_window(function, arguments, window_spec, ignore_nulls, projected_columns)
 
-    method.__doc__ = f"Take the value of {which} row of a window."
+    what = f"Take the value of {which} row of a window, `offset` rows away, or `default_value` if there is none."
+    over = "OVER (ORDER BY a)"
+    method.__doc__ = _doc(what, f'{function}("b", "{over}")', f'select("{function}(b, 1, NULL) {over}")')
     return method
 
 
@@ -114,8 +154,8 @@ class Aggregates(Query):
     bit_and = _aggregate("bit_and", "Bits set in all values")
     bit_or = _aggregate("bit_or", "Bits set in any value")
     bit_xor = _aggregate("bit_xor", "Bits set in an odd number of values")
-    bool_and = _aggregate("bool_and", "Whether all are true")
-    bool_or = _aggregate("bool_or", "Whether any is true")
+    bool_and = _aggregate("bool_and", "Whether all are true", "t")
+    bool_or = _aggregate("bool_or", "Whether any is true", "t")
     favg = _aggregate("favg", "The mean, by exact summation")
     fsum = _aggregate("fsum", "The sum, by exact summation")
     geomean = _aggregate("geomean", "The geometric mean")
@@ -137,10 +177,10 @@ class Aggregates(Query):
     variance = _aggregate("variance", "The variance of a sample")
     bitstring_agg = _aggregate("bitstring_agg", "A bit for each value that occurs")
     approx_count_distinct = _aggregate("approx_count_distinct", "About how many different values there are")
-    count_if = _aggregate("count_if", "How many values are true")
+    count_if = _aggregate("count_if", "How many values are true", "t")
     entropy = _aggregate("entropy", "The entropy")
     json_group_array = _aggregate("json_group_array", "A JSON array of all values")
-    json_group_structure = _aggregate("json_group_structure", "The types in all documents together")
+    json_group_structure = _aggregate("json_group_structure", "The types in all documents together", "j")
     kurtosis = _aggregate("kurtosis", "The kurtosis of a sample")
     kurtosis_pop = _aggregate("kurtosis_pop", "The kurtosis of a population")
     mad = _aggregate("mad", "The median of the distances to the median")
@@ -163,21 +203,53 @@ class Aggregates(Query):
     weighted_avg = _pair("weighted_avg", "The mean of values, each counted as often as its weight says")
 
     def first(self, expression: str, groups: str = "", projected_columns: str = "") -> Relation:
-        """Take the first value."""
+        """
+        Take the first value.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 4), (2, 6)) t(a, b)")
+        >>> r.first("a").fetchall()
+        [(1,)]
+        """
         return self._call(f"first({self._argument(expression)})", groups, "", projected_columns)
 
     def last(self, expression: str, groups: str = "", projected_columns: str = "") -> Relation:
-        """Take the last value."""
+        """
+        Take the last value.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 4), (2, 6)) t(a, b)")
+        >>> r.last("a").fetchall()
+        [(2,)]
+        """
         return self._call(f"last({self._argument(expression)})", groups, "", projected_columns)
 
     def count(
         self, expression: str = "*", groups: str = "", window_spec: str = "", projected_columns: str = ""
     ) -> Relation:
-        """Count values that are not NULL, or rows."""
+        """
+        Count values that are not NULL, or rows.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES ('Ulm', 3), ('Bonn', 8), ('Ulm', 4)) t(city, km)")
+        >>> r.count("*", groups="city", projected_columns="city").order("city").fetchall()
+        [('Bonn', 1), ('Ulm', 2)]
+        """
         return self._call(f"count({self._argument(expression)})", groups, window_spec, projected_columns)
 
     def value_counts(self, expression: str, groups: str = "") -> Relation:
-        """Count how often each value of a column occurs."""
+        """
+        Count how often each value of a column occurs.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES ('Ulm', 3), ('Bonn', 8), ('Ulm', 4)) t(city, km)")
+        >>> r.value_counts("city").order("city").fetchall()
+        [('Bonn', 1), ('Ulm', 2)]
+        """
         column = self._operand(expression)
         by = f"{_parts.groups(groups)}, {column}" if groups else column
         return self._call(f"count({column})", by, "", by)
@@ -192,7 +264,15 @@ class Aggregates(Query):
     def string_agg(
         self, expression: str, sep: str = ",", groups: str = "", window_spec: str = "", projected_columns: str = ""
     ) -> Relation:
-        """Put texts behind each other."""
+        """
+        Put texts behind each other.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES ('Ulm', 3), ('Bonn', 8), ('Ulm', 4)) t(city, km)")
+        >>> r.string_agg("city", sep="-").fetchall()
+        [('Ulm-Bonn-Ulm',)]
+        """
         return self._call(
             f"string_agg({self._operand(expression)}, {sql_of(sep)})", groups, window_spec, projected_columns
         )
@@ -200,7 +280,15 @@ class Aggregates(Query):
     def quantile_disc(
         self, expression: str, q: Any = 0.5, groups: str = "", window_spec: str = "", projected_columns: str = ""
     ) -> Relation:
-        """Take the value at a quantile, or at several."""
+        """
+        Take the value at a quantile, or at several.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 4), (2, 6)) t(a, b)")
+        >>> r.quantile_disc("b", 0.5).fetchall()
+        [(4,)]
+        """
         return self._call(
             f"quantile_disc({self._operand(expression)}, {sql_of(q)})", groups, window_spec, projected_columns
         )
@@ -210,7 +298,15 @@ class Aggregates(Query):
     def quantile_cont(
         self, expression: str, q: Any = 0.5, groups: str = "", window_spec: str = "", projected_columns: str = ""
     ) -> Relation:
-        """Interpolate the value at a quantile, or at several."""
+        """
+        Interpolate the value at a quantile, or at several.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 4), (2, 6)) t(a, b)")
+        >>> r.quantile_cont("b", 0.5).fetchall()
+        [(5.0,)]
+        """
         return self._call(
             f"quantile_cont({self._operand(expression)}, {sql_of(q)})", groups, window_spec, projected_columns
         )
@@ -223,7 +319,15 @@ class Aggregates(Query):
         function_parameter: str = "",
         projected_columns: str = "",
     ) -> Relation:
-        """Aggregate columns by a function."""
+        """
+        Aggregate columns by a function.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 4), (2, 6)) t(a, b)")
+        >>> r.apply("max", "b").fetchall()
+        [(6,)]
+        """
         more = f", {_parts.arguments(function_parameter)}" if function_parameter else ""
         call = f"{_parts.function_name(function_name)}({self._argument(function_aggr)}{more})"
         return self._call(call, group_expr, "", projected_columns)
@@ -236,19 +340,51 @@ class Aggregates(Query):
     cume_dist = _window("cume_dist()", "The cumulative distribution")
 
     def n_tile(self, window_spec: str, num_buckets: int, projected_columns: str = "") -> Relation:
-        """Divide a window's rows into parts of equal size."""
+        """
+        Divide a window's rows into parts of equal size.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 4), (2, 6)) t(a, b)")
+        >>> r.n_tile("OVER (ORDER BY a)", 2).fetchall()
+        [(1,), (2,)]
+        """
         return self._call(f"ntile({int(num_buckets)})", "", window_spec, projected_columns)
 
     def first_value(self, expression: str, window_spec: str = "", projected_columns: str = "") -> Relation:
-        """Take the first value of a window."""
+        """
+        Take the first value of a window.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 4), (2, 6)) t(a, b)")
+        >>> r.first_value("b", "OVER (ORDER BY a)").fetchall()
+        [(4,), (4,)]
+        """
         return self._call(f"first_value({self._argument(expression)})", "", window_spec or "OVER ()", projected_columns)
 
     def last_value(self, expression: str, window_spec: str = "", projected_columns: str = "") -> Relation:
-        """Take the last value of a window."""
+        """
+        Take the last value of a window.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 4), (2, 6)) t(a, b)")
+        >>> r.last_value("b").fetchall()
+        [(6,), (6,)]
+        """
         return self._call(f"last_value({self._argument(expression)})", "", window_spec or "OVER ()", projected_columns)
 
     def fill(self, expression: str, window_spec: str, projected_columns: str = "") -> Relation:
-        """Take the value or, where it is NULL, one interpolated between its neighbours in a window."""
+        """
+        Take the value or, where it is NULL, one interpolated between its neighbours in a window.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 4), (2, 6)) t(a, b)")
+        >>> r.fill("b", "OVER (ORDER BY a)").fetchall()
+        [(4,), (6,)]
+        """
         return self._call(f"fill({expression})", "", window_spec, projected_columns)
 
     def nth_value(
@@ -259,7 +395,15 @@ class Aggregates(Query):
         ignore_nulls: bool = False,
         projected_columns: str = "",
     ) -> Relation:
-        """Take a window's value at a position, counted from 1."""
+        """
+        Take a window's value at a position, counted from 1.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 4), (2, 6)) t(a, b)")
+        >>> r.nth_value("b", "OVER ()", 2).fetchall()
+        [(6,), (6,)]
+        """
         arguments = f"{self._operand(expression)}, {int(offset)}"
         return self._in_window("nth_value", arguments, window_spec, ignore_nulls, projected_columns)
 
@@ -273,7 +417,15 @@ class Aggregates(Query):
     lead = _neighbour("lead", "a later")
 
     def describe(self) -> Relation:
-        """Count, mean, standard deviation, minimum, maximum and median of each column."""
+        """
+        Count, mean, standard deviation, minimum, maximum and median of each column.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 4), (2, 6)) t(a, b)")
+        >>> r.describe().filter("aggr = 'max'").fetchall()
+        [('max', 2.0, 6.0)]
+        """
         numeric = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "REAL")
         items = ["unnest(['count', 'mean', 'stddev', 'min', 'max', 'median']) AS aggr"]
         values = []

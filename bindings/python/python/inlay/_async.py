@@ -223,6 +223,7 @@ def aconnect(
     ...     async with inlay.aconnect() as con:
     ...         async for row in con.execute("SELECT 40 + 2"):
     ...             print(row)
+    >>> import asyncio
     >>> asyncio.run(main())
     (42,)
     """

@@ -12,11 +12,27 @@ if TYPE_CHECKING:
     from inlay._expression import Expression
 
 
-def _aggregate(function: str, doc: str) -> Callable[..., Expression]:
+def _aggregate(function: str, doc: str, name: str = "") -> Callable[..., Expression]:
     def method(self: Calls, *args: Any) -> Expression:
         return self._call(function, *args)
 
-    method.__doc__ = f"{doc}."
+    method.__doc__ = f"""{doc}.
+
+        Parameters
+        ----------
+        args
+            What the function ``{function}`` is given behind the expression itself.
+
+        Returns
+        -------
+        Expression
+            For `Relation.select`, `aggregate` and ``group_by(...).agg``; behind it may stand `where` and `over`.
+
+        Examples
+        --------
+        >>> str(inlay.col("km").{name or function}())
+        '{function}("km")'
+        """
     return method
 
 
@@ -80,7 +96,7 @@ class Calls(Families):
     min = _aggregate("min", "The smallest value")
     mode = _aggregate("mode", "The most frequent value")
     product = _aggregate("product", "The product")
-    quantile = _aggregate("quantile_disc", "The value at a quantile")
+    quantile = _aggregate("quantile_disc", "The value at a quantile", "quantile")
     quantile_cont = _aggregate("quantile_cont", "The value at a quantile, interpolated")
     regr_avgx = _aggregate("regr_avgx", "The mean of the argument where neither is NULL")
     regr_avgy = _aggregate("regr_avgy", "The mean where neither it nor the argument is NULL")
@@ -108,23 +124,55 @@ class Calls(Families):
     weighted_avg = _aggregate("weighted_avg", "The mean, each value counted as often as the argument says")
 
     def n_unique(self) -> Expression:
-        """How many different values there are."""
+        """
+        How many different values there are.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 'Ulm'), (2, NULL)) t(a, s)")
+        >>> r.select(inlay.col("a").n_unique()).fetchall()
+        [(2,)]
+        """
         return self._written("count(DISTINCT {})")
 
     def concat(self, *others: Any) -> Expression:
-        """Put texts behind each other; NULL if one is."""
+        """
+        Put texts behind each other; NULL if one is.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 'Ulm'), (2, NULL)) t(a, s)")
+        >>> r.select(inlay.col("s").concat("!")).fetchall()
+        [('Ulm!',), (None,)]
+        """
         from inlay._expression import sql_of
 
         return self._written("(" + " || ".join(["{}", *(_plain(sql_of(other)) for other in others)]) + ")")
 
     def where(self, predicate: Any) -> Expression:
-        """Aggregate only the rows for which a condition is true; to stand before `over`."""
+        """
+        Aggregate only the rows for which a condition is true; to stand before `over`.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 'Ulm'), (2, NULL)) t(a, s)")
+        >>> r.select(inlay.col("a").sum().where(inlay.col("a") > 1)).fetchall()
+        [(2,)]
+        """
         from inlay._expression import sql_of
 
         return self._written("{} FILTER (WHERE " + _plain(sql_of(predicate)) + ")")
 
     def ignore_nulls(self) -> Expression:
-        """Leave out NULL, in `first_value`, `last_value`, `lag`, `lead` and `nth_value`; to stand before `over`."""
+        """
+        Leave out NULL, in `first_value`, `last_value`, `lag`, `lead` and `nth_value`; to stand before `over`.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 'Ulm'), (2, NULL)) t(a, s)")
+        >>> r.select(inlay.fn("last_value", inlay.col("s")).ignore_nulls().over()).fetchall()
+        [('Ulm',), ('Ulm',)]
+        """
         from inlay._expression import _made
 
         text = str(self)

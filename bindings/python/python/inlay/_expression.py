@@ -39,6 +39,11 @@ def with_values(sql: str, parameters: Any) -> str:
     given = [] if named is not None else list(parameters)
     used: set[Any] = set()
 
+    if named is not None and set(map(_number, named)) == set(range(1, len(named) + 1)):
+        # `{1: 5}` and `{"1": 5}` number the parameters.
+        given = [named[key] for key in sorted(named, key=_number)]
+        named = None
+
     def value(key: str) -> str:
         if named is None:
             index = int(key) - 1 if key.isdigit() else -1
@@ -46,7 +51,9 @@ def with_values(sql: str, parameters: Any) -> str:
                 raise _bad(f"the statement needs a value for parameter {key}, and {len(given)} were given")
             used.add(index)
             return sql_of(given[index])
-        found = next((name for name in (key, f"${key}") if name in named), None)
+        found = next((name for name in (key, f"${key}") if name in named), None) or next(
+            (name for name in named if isinstance(name, str) and name.lstrip("$").lower() == key.lower()), None
+        )
         if found is None:
             raise _bad(f"the statement needs a value for ${key}")
         used.add(found)
@@ -63,6 +70,12 @@ def with_values(sql: str, parameters: Any) -> str:
     if named is None and len(used) < len(given):
         raise _bad(f"the statement takes {len(used)} parameters, and {len(given)} were given")
     return "".join([*pieces, sql[end:]])
+
+
+def _number(key: Any) -> int:
+    """Return the number that a parameter is called by; 0 for one with a name."""
+    text = str(key).removeprefix("$")
+    return int(text) if text.isdecimal() else 0
 
 
 def _bad(message: str) -> InvalidInputException:
@@ -109,19 +122,47 @@ class Expression(Calls):
         raise TypeError(message)
 
     def get_name(self) -> str:
-        """Return the name of its column in a result: its alias, the column's name, or its text."""
+        """
+        Return the name of its column in a result: its alias, the column's name, or its text.
+
+        Examples
+        --------
+        >>> inlay.col("km").alias("far").get_name()
+        'far'
+        """
         return self._alias or self._name or self._sql
 
     def show(self) -> None:
-        """Print it."""
+        """
+        Print it.
+
+        Examples
+        --------
+        >>> (inlay.col("km") + 1).show()
+        ("km" + 1)
+        """
         print(self._sql)
 
     def as_select(self) -> str:
-        """Write it for SELECT."""
+        """
+        Write it for SELECT.
+
+        Examples
+        --------
+        >>> inlay.col("km").alias("far").as_select()
+        '"km" AS "far"'
+        """
         return f"{self._sql} AS {quote(self._alias)}" if self._alias else self._sql
 
     def as_order(self) -> str:
-        """Write it for ORDER BY."""
+        """
+        Write it for ORDER BY.
+
+        Examples
+        --------
+        >>> inlay.col("km").desc().as_order()
+        '"km" DESC'
+        """
         return f"{self._sql}{self._order}{self._nulls}"
 
     def _with(self, **changes: Any) -> Expression:
@@ -131,78 +172,214 @@ class Expression(Calls):
         return other
 
     def alias(self, name: str) -> Expression:
-        """Name its column."""
+        """
+        Name its column.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 'Ulm'), (2, NULL)) t(a, s)")
+        >>> r.select(inlay.col("a").alias("x")).columns
+        ['x']
+        """
         return self._with(_alias=name)
 
     def asc(self) -> Expression:
-        """Sort small values first."""
+        """
+        Sort small values first.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 'Ulm'), (2, NULL)) t(a, s)")
+        >>> r.order(inlay.col("a").asc()).select("a").fetchall()
+        [(1,), (2,)]
+        """
         return self._with(_order=" ASC")
 
     def desc(self) -> Expression:
-        """Sort large values first."""
+        """
+        Sort large values first.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 'Ulm'), (2, NULL)) t(a, s)")
+        >>> r.order(inlay.col("a").desc()).select("a").fetchall()
+        [(2,), (1,)]
+        """
         return self._with(_order=" DESC")
 
     def nulls_first(self) -> Expression:
-        """Sort NULL before all values."""
+        """
+        Sort NULL before all values.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 'Ulm'), (2, NULL)) t(a, s)")
+        >>> r.order(inlay.col("s").nulls_first()).select("s").fetchall()
+        [(None,), ('Ulm',)]
+        """
         return self._with(_nulls=" NULLS FIRST")
 
     def nulls_last(self) -> Expression:
-        """Sort NULL behind all values."""
+        """
+        Sort NULL behind all values.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 'Ulm'), (2, NULL)) t(a, s)")
+        >>> r.order(inlay.col("s").nulls_last()).select("s").fetchall()
+        [('Ulm',), (None,)]
+        """
         return self._with(_nulls=" NULLS LAST")
 
     def cast(self, type: Any) -> Expression:
-        """Convert to a type; what cannot be converted is an error."""
+        """
+        Convert to a type; what cannot be converted is an error.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 'Ulm'), (2, NULL)) t(a, s)")
+        >>> r.select(inlay.col("a").cast("DOUBLE")).fetchall()
+        [(1.0,), (2.0,)]
+        """
         return _made(f"CAST({self._sql} AS {_parts.type_name(sqltype(type))})")
 
     def try_cast(self, type: Any) -> Expression:
-        """Convert to a type; what cannot be converted is NULL."""
+        """
+        Convert to a type; what cannot be converted is NULL.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 'Ulm'), (2, NULL)) t(a, s)")
+        >>> r.select(inlay.col("s").try_cast("INTEGER")).fetchall()
+        [(None,), (None,)]
+        """
         return _made(f"TRY_CAST({self._sql} AS {_parts.type_name(sqltype(type))})")
 
     def collate(self, collation: str) -> Expression:
-        """Compare by a collation."""
+        """
+        Compare by a collation.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 'Ulm'), (2, NULL)) t(a, s)")
+        >>> r.filter(inlay.col("s").collate("NOCASE") == "ulm").select("a").fetchall()
+        [(1,)]
+        """
         if not re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*", collation):
             raise _bad(f"{collation!r} is no collation; one is a word such as NOCASE, or several with dots between")
         return _made(f"({self._sql} COLLATE {collation})")
 
     def isnull(self) -> Expression:
-        """Whether it is NULL."""
+        """
+        Whether it is NULL.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 'Ulm'), (2, NULL)) t(a, s)")
+        >>> r.filter(inlay.col("s").isnull()).select("a").fetchall()
+        [(2,)]
+        """
         return _made(f"({self._sql} IS NULL)")
 
     def isnotnull(self) -> Expression:
-        """Whether it is not NULL."""
+        """
+        Whether it is not NULL.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 'Ulm'), (2, NULL)) t(a, s)")
+        >>> r.filter(inlay.col("s").isnotnull()).select("a").fetchall()
+        [(1,)]
+        """
         return _made(f"({self._sql} IS NOT NULL)")
 
     is_null = isnull
     is_not_null = isnotnull
 
     def isin(self, *values: Any) -> Expression:
-        """Whether it is one of the values."""
+        """
+        Whether it is one of the values.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 'Ulm'), (2, NULL)) t(a, s)")
+        >>> r.filter(inlay.col("a").isin(1, 5)).select("a").fetchall()
+        [(1,)]
+        """
         return _made(f"({self._sql} IN ({', '.join(map(sql_of, values))}))")
 
     def isnotin(self, *values: Any) -> Expression:
-        """Whether it is none of the values."""
+        """
+        Whether it is none of the values.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 'Ulm'), (2, NULL)) t(a, s)")
+        >>> r.filter(inlay.col("a").isnotin(1, 5)).select("a").fetchall()
+        [(2,)]
+        """
         return _made(f"({self._sql} NOT IN ({', '.join(map(sql_of, values))}))")
 
     def between(self, lower: Any, upper: Any) -> Expression:
-        """Whether it is at least `lower` and at most `upper`."""
+        """
+        Whether it is at least `lower` and at most `upper`.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 'Ulm'), (2, NULL)) t(a, s)")
+        >>> r.filter(inlay.col("a").between(2, 3)).select("a").fetchall()
+        [(2,)]
+        """
         return _made(f"({self._sql} BETWEEN {sql_of(lower)} AND {sql_of(upper)})")
 
     def like(self, pattern: Any) -> Expression:
-        """Whether a text matches a pattern of ``%`` and ``_``."""
+        """
+        Whether a text matches a pattern of ``%`` and ``_``.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 'Ulm'), (2, NULL)) t(a, s)")
+        >>> r.filter(inlay.col("s").like("U%")).select("a").fetchall()
+        [(1,)]
+        """
         return self._binary("LIKE", pattern)
 
     def ilike(self, pattern: Any) -> Expression:
-        """Whether a text matches a pattern, whatever its case."""
+        """
+        Whether a text matches a pattern, whatever its case.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 'Ulm'), (2, NULL)) t(a, s)")
+        >>> r.filter(inlay.col("s").ilike("u%")).select("a").fetchall()
+        [(1,)]
+        """
         return self._binary("ILIKE", pattern)
 
     def when(self, condition: Any, value: Any) -> Expression:
-        """Add a branch to a CASE."""
+        """
+        Add a branch to a CASE.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 'Ulm'), (2, NULL)) t(a, s)")
+        >>> r.select(inlay.CaseExpression(inlay.col("a") > 1, "b").when(inlay.col("a") > 0, "c")).fetchall()
+        [('c',), ('b',)]
+        """
         if not self._branches:
             raise _bad("when() adds to a CASE; CaseExpression(condition, value) begins one")
         return _case((*self._branches, (sql_of(condition), sql_of(value))), self._else)
 
     def otherwise(self, value: Any) -> Expression:
-        """End a CASE with the value for all other rows; NULL without."""
+        """
+        End a CASE with the value for all other rows; NULL without.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 'Ulm'), (2, NULL)) t(a, s)")
+        >>> r.select(inlay.when(inlay.col("a") > 1).then("b").otherwise("c")).fetchall()
+        [('c',), ('b',)]
+        """
         if not self._branches:
             raise _bad("otherwise() ends a CASE; CaseExpression(condition, value) begins one")
         return _case(self._branches, sql_of(value))
@@ -220,6 +397,12 @@ class Expression(Calls):
 
         `rows` or `range` are the ends of the frame, counted from the current row, as ``(-2, 0)``; None is the
         partition's end.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 'Ulm'), (2, NULL)) t(a, s)")
+        >>> r.select(inlay.col("a").sum().over(order_by=inlay.col("a"))).fetchall()
+        [(1,), (3,)]
         """
         parts = []
         if partition_by is not None:

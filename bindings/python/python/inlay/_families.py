@@ -110,19 +110,47 @@ class Families:
     __slots__ = ()
 
     def str(self) -> Any:
-        """With functions of texts: ``col("s").str().upper().length()``."""
+        """
+        With functions of texts: ``col("s").str().upper().length()``.
+
+        Examples
+        --------
+        >>> inlay.values("ulm").select(inlay.col("col0").str().upper()).fetchall()
+        [('ULM',)]
+        """
         return self._as("str")
 
     def dt(self) -> Any:
-        """With functions of dates, times and moments: ``col("day").dt().year()``."""
+        """
+        With functions of dates, times and moments: ``col("day").dt().year()``.
+
+        Examples
+        --------
+        >>> inlay.sql("SELECT DATE '2024-05-06' AS day").select(inlay.col("day").dt().year()).fetchall()
+        [(2024,)]
+        """
         return self._as("dt")
 
     def list(self) -> Any:
-        """With functions of lists: ``col("tags").list().contains("vip")``."""
+        """
+        With functions of lists: ``col("tags").list().contains("vip")``.
+
+        Examples
+        --------
+        >>> inlay.sql("SELECT ['a', 'b'] AS tags").select(inlay.col("tags").list().contains("b")).fetchall()
+        [(True,)]
+        """
         return self._as("list")
 
     def json(self) -> Any:
-        """With functions of JSON, and of texts: ``col("p").json().extract("$.id")``."""
+        """
+        With functions of JSON, and of texts: ``col("p").json().extract("$.id")``.
+
+        Examples
+        --------
+        >>> inlay.sql("SELECT json_object('id', 7) AS p").select(inlay.col("p").json().extract("$.id")).fetchall()
+        [('7',)]
+        """
         return self._as("json")
 
     def _as(self, family: Any) -> Any:

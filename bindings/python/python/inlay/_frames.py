@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import Any
 
+from inlay._tables import plain_columns
+
 
 def takes_arrow() -> bool:
     """Tell whether pandas holds texts as Arrow does: from version 3 on, if pyarrow is there."""
@@ -78,7 +80,7 @@ def columns_of_pandas(frame: Any) -> tuple[Any, list[list[str] | None]]:
     come, for each column of a table that is a Categorical of texts, its categories in order: such columns are ENUMs.
     """
     names = different([str(name) for name in frame.columns])
-    frame = frame.set_axis(names, axis=1)
+    frame = plain_columns(frame.set_axis(names, axis=1))
     try:
         import pyarrow as pa
     except ModuleNotFoundError:

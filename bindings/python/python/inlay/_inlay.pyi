@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
-from typing import Any, TypeAlias, TypeVar, final
+from typing import Any, TypeAlias, final
 
 from inlay._relation import Relation
 from inlay._statements import Statement
@@ -10,12 +10,27 @@ from inlay.sqltypes import SQLType
 
 __version__: str
 
-_F = TypeVar("_F", bound=Callable[..., Any])
-
 Parameters: TypeAlias = Sequence[Any] | Mapping[str, Any] | None
 
 def shell(argv: Sequence[str]) -> int:
-    """Run the shell with these arguments, the program's name first, and return its exit code."""
+    """
+    Run the shell with these arguments, the program's name first, and return its exit code.
+
+    Parameters
+    ----------
+    argv
+        The program's name, then what stands behind ``inlay`` on a command line.
+
+    Returns
+    -------
+    int
+        The exit code.
+
+    Examples
+    --------
+    >>> inlay._inlay.shell(["inlay", ":memory:", "-c", "SELECT 1"])  # doctest: +SKIP
+    0
+    """
 
 def connect(
     database: str | PathLike[str] | None = ":memory:",
@@ -46,13 +61,25 @@ def connect(
         variables of Python, no stored code, limits, and no setting can be changed. It is a setting of ``config``, too,
         and holds for all connections of the database.
 
+    Returns
+    -------
+    Connection
+        A session of the database.
+
     Raises
     ------
     inlay.OperationalError
         If another process is writing the file, or it is damaged or cannot be opened.
+
+    Examples
+    --------
+    >>> con = inlay.connect(config={"threads": 2})
+    >>> con.execute("SELECT current_setting('threads')").fetchone()
+    (2,)
     """
 
 def _checkpoint_all() -> None: ...
+def _docs() -> dict[str, str]: ...
 def _calling() -> Connection: ...
 
 class _WorkerServer:
@@ -63,10 +90,41 @@ class _WorkerServer:
 class _Fetch:
     @property
     def description(self) -> list[tuple[str, str, None, None, None, None, None]] | None:
-        """Name and type of each column; None for statements without rows."""
+        """
+        Name and type of each column; None for statements without rows.
+
+        Returns
+        -------
+        list or None
+            For each column ``(name, type, None, ...)``, as DB-API has it.
+
+        Examples
+        --------
+        >>> [column[:2] for column in inlay.connect().execute("SELECT 1 AS a, 'x' AS b").description]
+        [('a', 'INTEGER'), ('b', 'VARCHAR')]
+        """
 
     def fetchall(self) -> list[tuple[Any, ...]]:
-        """Fetch all rows; of a connection, those not fetched yet."""
+        """
+        Fetch all rows; of a connection, those not fetched yet.
+
+        Returns
+        -------
+        list of tuple
+            A tuple per row; NULL is None.
+
+        Raises
+        ------
+        inlay.InvalidInputException
+            Nothing was executed yet, or the answer has no rows.
+        inlay.Error
+            The rest of the answer cannot be computed, or does not fit into memory.
+
+        Examples
+        --------
+        >>> inlay.connect().execute("SELECT i, i * 2 FROM range(2) t(i)").fetchall()
+        [(0, 0), (1, 2)]
+        """
 
     def fetchnumpy(self, decimal: str | None = None, strings: str | None = None) -> dict[str, Any]:
         """
@@ -83,6 +141,23 @@ class _Fetch:
         strings
             ``"object"``, the default: VARCHAR is `str`. ``"stringdtype"``: NumPy's ``StringDType(na_object=nan)``,
             unmasked; ``np.isnan`` finds NULL.
+
+        Returns
+        -------
+        dict
+            Column name to array.
+
+        Raises
+        ------
+        inlay.InvalidInputException
+            Nothing was executed yet, or the answer has no rows.
+        inlay.Error
+            The rest of the answer cannot be computed, or does not fit into memory.
+
+        Examples
+        --------
+        >>> inlay.connect().execute("SELECT i FROM range(3) t(i)").fetchnumpy()["i"].tolist()
+        [0, 1, 2]
         """
 
     def df(self, decimal: str | None = None) -> Any:
@@ -96,13 +171,69 @@ class _Fetch:
         decimal
             Without it DECIMAL is Arrow's ``decimal128``, exact and fast, if pandas has it; ``"arrow"``: HUGEINT too;
             ``"decimal"`` and ``"float"`` as for `fetchnumpy`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A column for each column, with a plain index.
+
+        Raises
+        ------
+        inlay.InvalidInputException
+            Nothing was executed yet, or the answer has no rows.
+        inlay.Error
+            The rest of the answer cannot be computed, or does not fit into memory.
+
+        Examples
+        --------
+        >>> frame = inlay.connect().execute("SELECT i, i / 2 AS half FROM range(3) t(i)").df()
+        >>> float(frame["half"].sum())
+        1.5
         """
 
     def arrow(self) -> Any:
-        """Fetch a `pyarrow.Table`."""
+        """
+        Fetch a `pyarrow.Table`.
+
+        Returns
+        -------
+        pyarrow.Table
+            A record batch for each row group.
+
+        Raises
+        ------
+        inlay.InvalidInputException
+            Nothing was executed yet, or the answer has no rows.
+        inlay.Error
+            The rest of the answer cannot be computed, or does not fit into memory.
+
+        Examples
+        --------
+        >>> inlay.connect().execute("SELECT i FROM range(3) t(i)").fetch_arrow_table().to_pydict()
+        {'i': [0, 1, 2]}
+        """
 
     def pl(self) -> Any:
-        """Fetch a Polars data frame."""
+        """
+        Fetch a Polars data frame.
+
+        Returns
+        -------
+        polars.DataFrame
+            Memory is shared where layouts agree.
+
+        Raises
+        ------
+        inlay.InvalidInputException
+            Nothing was executed yet, or the answer has no rows.
+        inlay.Error
+            The rest of the answer cannot be computed, or does not fit into memory.
+
+        Examples
+        --------
+        >>> inlay.connect().execute("SELECT i FROM range(3) t(i)").pl()["i"].to_list()
+        [0, 1, 2]
+        """
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
     def __iter__(self) -> Iterator[tuple[Any, ...]]: ...
@@ -122,7 +253,21 @@ class Connection(_Fetch):
 
     @property
     def rowcount(self) -> int:
-        """Rows of the last answer, or that the last statement changed; -1 without, and while some are not computed."""
+        """
+        Rows of the last answer, or that the last statement changed; -1 without, and while some are not computed.
+
+        Returns
+        -------
+        int
+            Rows; -1 if that is not known.
+
+        Examples
+        --------
+        >>> con = inlay.connect()
+        >>> _ = con.execute("CREATE TABLE t AS SELECT * FROM range(4) r(i)")
+        >>> con.execute("DELETE FROM t WHERE i > 1").rowcount
+        2
+        """
 
     def __getitem__(self, name: str) -> Any:
         """
@@ -136,18 +281,92 @@ class Connection(_Fetch):
         """
 
     def keys(self) -> list[str]:
-        """Return the names by which ``[]`` gives columns; fetches the rows that are left."""
+        """
+        Return the names by which ``[]`` gives columns; fetches the rows that are left.
+
+        Returns
+        -------
+        list of str
+            Names in the order of the columns.
+
+        Raises
+        ------
+        inlay.InvalidInputException
+            Nothing was executed yet, or the answer has no rows.
+
+        Examples
+        --------
+        >>> inlay.connect().execute("SELECT 1 AS a, 2 AS b").keys()
+        ['a', 'b']
+        """
 
     def fetchone(self) -> tuple[Any, ...] | None:
-        """Fetch the next row; None when there is none."""
+        """
+        Fetch the next row; None when there is none.
+
+        Returns
+        -------
+        tuple or None
+            The row; NULL is None.
+
+        Raises
+        ------
+        inlay.InvalidInputException
+            Nothing was executed yet, or the answer has no rows.
+        inlay.Error
+            The rest of the answer cannot be computed, or does not fit into memory.
+
+        Examples
+        --------
+        >>> answer = inlay.connect().execute("SELECT 1, 'x'")
+        >>> answer.fetchone(), answer.fetchone()
+        ((1, 'x'), None)
+        """
 
     def fetchmany(self, size: int = 1) -> list[tuple[Any, ...]]:
-        """Fetch up to `size` more rows."""
+        """
+        Fetch up to `size` more rows.
+
+        Parameters
+        ----------
+        size
+            How many rows at most.
+
+        Returns
+        -------
+        list of tuple
+            The rows; none when all were fetched.
+
+        Raises
+        ------
+        inlay.InvalidInputException
+            Nothing was executed yet, or the answer has no rows.
+        inlay.Error
+            The rest of the answer cannot be computed, or does not fit into memory.
+
+        Examples
+        --------
+        >>> answer = inlay.connect().execute("FROM range(3)")
+        >>> answer.fetchmany(2), answer.fetchmany(2)
+        ([(0,), (1,)], [(2,)])
+        """
 
     def __next__(self) -> tuple[Any, ...]: ...
     @property
     def in_transaction(self) -> bool:
-        """Whether a transaction is open."""
+        """
+        Whether a transaction is open.
+
+        Returns
+        -------
+        bool
+            True from BEGIN to COMMIT or ROLLBACK.
+
+        Examples
+        --------
+        >>> inlay.connect().begin().in_transaction
+        True
+        """
 
     def execute(self, query: str | Statement, parameters: Parameters = None) -> Connection:
         """
@@ -160,10 +379,23 @@ class Connection(_Fetch):
         parameters
             A sequence for ``?`` and ``$1``, a mapping for ``$name``.
 
+        Returns
+        -------
+        Connection
+            This session with the answer of this statement: its rows, or how many it changed.
+
         Raises
         ------
         inlay.Error
             With the SQLSTATE in ``sqlstate``.
+
+        Examples
+        --------
+        >>> con = inlay.connect()
+        >>> con.execute("SELECT ? + 2, ?", [40, "x"]).fetchall()
+        [(42, 'x')]
+        >>> con.execute("SELECT $a * $b", {"a": 6, "b": 7}).fetchone()
+        (42,)
         """
 
     def prepare(self, query: str | Statement) -> PreparedStatement:
@@ -172,10 +404,56 @@ class Connection(_Fetch):
 
         Names are looked up when it runs, so that it follows changes of tables and settings. `execute` keeps the last
         statements as well; a prepared one is not displaced by others.
+
+        Parameters
+        ----------
+        query
+            One statement.
+
+        Returns
+        -------
+        PreparedStatement
+            To be run with `execute` and `executemany`.
+
+        Raises
+        ------
+        inlay.ParserException
+            The text is no statement, or several.
+
+        Examples
+        --------
+        >>> double = inlay.connect().prepare("SELECT ? * 2")
+        >>> double.execute([4]).fetchone(), double.execute([5]).fetchone()
+        ((8,), (10,))
         """
 
     def executemany(self, query: str | Statement, parameters: Iterable[Parameters]) -> Connection:
-        """Run one statement once per set of parameters, all or nothing."""
+        """
+        Run one statement once per set of parameters, all or nothing.
+
+        Parameters
+        ----------
+        query
+            One statement.
+        parameters
+            Parameters as for `execute`, one set after the other.
+
+        Returns
+        -------
+        Connection
+            Its `rowcount` is that of all together.
+
+        Raises
+        ------
+        inlay.Error
+            One set fails; then nothing of the others stays.
+
+        Examples
+        --------
+        >>> con = inlay.connect().execute("CREATE TABLE t (a INTEGER, b VARCHAR)")
+        >>> con.executemany("INSERT INTO t VALUES (?, ?)", [[1, "x"], [2, "y"]]).rowcount
+        2
+        """
 
     def sql(
         self, query: Any, params: Parameters = None, *, alias: str = "", parameters: Parameters = None
@@ -193,30 +471,109 @@ class Connection(_Fetch):
         alias
             What further SQL may call the relation.
 
+        Returns
+        -------
+        Relation or None
+            None of a statement without rows.
+
         Raises
         ------
         inlay.ProgrammingError
             Names or types do not fit: the query is bound now.
+
+        Examples
+        --------
+        >>> con = inlay.connect()
+        >>> con.sql("SELECT i FROM range(5) t(i) WHERE i > $least", {"least": 2}).order("i DESC").fetchall()
+        [(4,), (3,)]
         """
 
     def query(
         self, query: Any, params: Parameters = None, *, alias: str = "", parameters: Parameters = None
     ) -> Relation | None:
-        """Make a relation of a query; see `sql`."""
+        """Make a relation of a query; another name of `sql`."""
 
     def from_query(
         self, query: Any, params: Parameters = None, *, alias: str = "", parameters: Parameters = None
     ) -> Relation | None:
-        """Make a relation of a query; see `sql`."""
+        """Make a relation of a query; another name of `sql`."""
 
     def table(self, table_name: str) -> Relation:
-        """Make a relation of a table."""
+        """
+        Make a relation of a table.
+
+        Parameters
+        ----------
+        table_name
+            Its name, which may have a schema and a database in front.
+
+        Returns
+        -------
+        Relation
+            All its rows.
+
+        Raises
+        ------
+        inlay.CatalogException
+            There is no such table.
+
+        Examples
+        --------
+        >>> con = inlay.connect().execute("CREATE TABLE t AS SELECT 1 AS a")
+        >>> con.table("t").fetchall()
+        [(1,)]
+        """
 
     def view(self, view_name: str) -> Relation:
-        """Make a relation of a view."""
+        """
+        Make a relation of a view.
+
+        Parameters
+        ----------
+        view_name
+            Its name.
+
+        Returns
+        -------
+        Relation
+            Its rows.
+
+        Raises
+        ------
+        inlay.CatalogException
+            There is no such view.
+
+        Examples
+        --------
+        >>> con = inlay.connect().execute("CREATE VIEW v AS SELECT 1 AS a")
+        >>> con.view("v").fetchall()
+        [(1,)]
+        """
 
     def values(self, *args: Any) -> Relation:
-        """Make a relation of values: one row of them, or of a list's items; or a row for each of several tuples."""
+        """
+        Make a relation of values: one row of them, or of a list's items; or a row for each of several tuples.
+
+        Parameters
+        ----------
+        args
+            Values, a list of them, or tuples.
+
+        Returns
+        -------
+        Relation
+            With columns ``col0``, ``col1``, ...
+
+        Raises
+        ------
+        inlay.InvalidInputException
+            There is no value.
+
+        Examples
+        --------
+        >>> inlay.connect().values((1, "x"), (2, "y")).fetchall()
+        [(1, 'x'), (2, 'y')]
+        """
 
     def from_df(self, df: Any) -> Relation:
         """
@@ -224,13 +581,57 @@ class Connection(_Fetch):
 
         Data frames of pandas and Polars, Arrow tables, readers and datasets, NumPy arrays, dictionaries of arrays or
         lists, lists of dictionaries, anything with ``__arrow_c_stream__``.
+
+        Parameters
+        ----------
+        df
+            The object.
+
+        Returns
+        -------
+        Relation
+            Its rows, read when the relation is.
+
+        Raises
+        ------
+        inlay.InvalidInputException
+            The object cannot be a table.
+
+        Examples
+        --------
+        >>> inlay.connect().from_df({"a": [1, 2]}).sum("a").fetchall()
+        [(3,)]
         """
 
     def from_arrow(self, df: Any) -> Relation:
-        """Make a relation of an object; see `from_df`."""
+        """Make a relation of an object; another name of `from_df`."""
 
     def table_function(self, name: str, parameters: Any = None) -> Relation:
-        """Make a relation of a table function's call; a mapping gives named parameters."""
+        """
+        Make a relation of a table function's call; a mapping gives named parameters.
+
+        Parameters
+        ----------
+        name
+            Of the function.
+        parameters
+            A sequence, or a mapping of names to values.
+
+        Returns
+        -------
+        Relation
+            The rows of the call.
+
+        Raises
+        ------
+        inlay.CatalogException
+            There is no such function.
+
+        Examples
+        --------
+        >>> inlay.connect().table_function("range", [2, 4]).fetchall()
+        [(2,), (3,)]
+        """
 
     def read_csv(self, path_or_buffer: Any, **options: Any) -> Relation:
         """
@@ -243,43 +644,208 @@ class Connection(_Fetch):
         options
             As in SQL (``delim``, ``types``, ``nullstr``, ...), or by their names in pandas (``sep``, ``dtype``,
             ``na_values``, ``skiprows``, ...).
+
+        Returns
+        -------
+        Relation
+            The rows of all files.
+
+        Raises
+        ------
+        inlay.IOException
+            A file is missing or cannot be read.
+        inlay.InvalidInputException
+            There is no such option.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> path = pathlib.Path(folder.name, "trips.csv")
+        >>> _ = path.write_text("city;km" + chr(10) + "Ulm;3,5")
+        >>> inlay.connect().read_csv(path, sep=";", decimal=",").fetchall()
+        [('Ulm', 3.5)]
+        >>> folder.cleanup()
         """
 
     def from_csv_auto(self, path_or_buffer: Any, **options: Any) -> Relation:
-        """Make a relation of CSV files; see `read_csv`."""
+        """Make a relation of CSV files; another name of `read_csv`."""
 
     def read_json(self, path_or_buffer: Any, **options: Any) -> Relation:
-        """Make a relation of JSON files, or of an open one."""
+        """
+        Make a relation of JSON files, or of an open one.
+
+        Parameters
+        ----------
+        path_or_buffer
+            A path, which may be a pattern, a list of paths, or an open file.
+        options
+            As in SQL.
+
+        Returns
+        -------
+        Relation
+            The rows of all files.
+
+        Raises
+        ------
+        inlay.IOException
+            A file is missing or cannot be read.
+
+        Examples
+        --------
+        >>> import io
+        >>> inlay.connect().read_json(io.StringIO('{"a": 1}')).fetchall()
+        [(1,)]
+        """
 
     def read_parquet(self, path_or_buffer: Any, binary_as_string: bool = False, **options: Any) -> Relation:
-        """Make a relation of Parquet files, or of an open one."""
+        """
+        Make a relation of Parquet files, or of an open one.
+
+        Parameters
+        ----------
+        path_or_buffer
+            A path, which may be a pattern, a list of paths, or an open file.
+        binary_as_string
+            Whether binary columns are texts.
+        options
+            As in SQL.
+
+        Returns
+        -------
+        Relation
+            The rows of all files.
+
+        Raises
+        ------
+        inlay.IOException
+            A file is missing or damaged.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> path = pathlib.Path(folder.name, "t.parquet")
+        >>> con = inlay.connect()
+        >>> con.sql("SELECT 1 AS a").write_parquet(path)
+        >>> con.read_parquet(path).fetchall()
+        [(1,)]
+        >>> folder.cleanup()
+        """
 
     def from_parquet(self, path_or_buffer: Any, binary_as_string: bool = False, **options: Any) -> Relation:
-        """Make a relation of Parquet files; see `read_parquet`."""
+        """Make a relation of Parquet files; another name of `read_parquet`."""
 
     def fetchdf(self, decimal: str | None = None) -> Any:
-        """Fetch a pandas data frame; see `df`."""
+        """Fetch a pandas data frame; another name of `df`."""
 
     def to_df(self, decimal: str | None = None) -> Any:
-        """Fetch a pandas data frame; see `df`."""
+        """Fetch a pandas data frame; another name of `df`."""
 
     def fetch_df_chunk(self, vectors_per_chunk: int = 1) -> Any:
-        """Fetch the next 2,048 rows, or so many times more, as a pandas data frame."""
+        """
+        Fetch the next 2,048 rows, or so many times more, as a pandas data frame.
+
+        Parameters
+        ----------
+        vectors_per_chunk
+            How many times 2,048 rows.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The rows; none when all were fetched.
+
+        Raises
+        ------
+        inlay.InvalidInputException
+            Nothing was executed yet, or the answer has no rows.
+
+        Examples
+        --------
+        >>> answer = inlay.connect().execute("FROM range(3000)")
+        >>> len(answer.fetch_df_chunk()), len(answer.fetch_df_chunk())
+        (2048, 952)
+        """
 
     def fetch_arrow_table(self) -> Any:
-        """Fetch a `pyarrow.Table`."""
+        """
+        Fetch a `pyarrow.Table`.
+
+        Returns
+        -------
+        pyarrow.Table
+            A record batch for each row group.
+
+        Raises
+        ------
+        inlay.InvalidInputException
+            Nothing was executed yet, or the answer has no rows.
+        inlay.Error
+            The rest of the answer cannot be computed, or does not fit into memory.
+
+        Examples
+        --------
+        >>> inlay.connect().execute("SELECT i FROM range(3) t(i)").fetch_arrow_table().to_pydict()
+        {'i': [0, 1, 2]}
+        """
 
     def to_arrow_table(self) -> Any:
-        """Fetch a `pyarrow.Table`."""
+        """
+        Fetch a `pyarrow.Table`.
+
+        Returns
+        -------
+        pyarrow.Table
+            A record batch for each row group.
+
+        Raises
+        ------
+        inlay.InvalidInputException
+            Nothing was executed yet, or the answer has no rows.
+        inlay.Error
+            The rest of the answer cannot be computed, or does not fit into memory.
+
+        Examples
+        --------
+        >>> inlay.connect().execute("SELECT i FROM range(3) t(i)").fetch_arrow_table().to_pydict()
+        {'i': [0, 1, 2]}
+        """
 
     def fetch_record_batch(self, rows_per_batch: int | None = None) -> Any:
-        """Fetch a `pyarrow.RecordBatchReader`; batches of at most so many rows are computed when they are read."""
+        """
+        Fetch a `pyarrow.RecordBatchReader`; batches are computed when they are read.
+
+        Parameters
+        ----------
+        rows_per_batch
+            How many rows a batch has; the last one has what is left.
+
+        Returns
+        -------
+        pyarrow.RecordBatchReader
+            Reads the rest of the answer, which has to be open until then.
+
+        Raises
+        ------
+        inlay.InvalidInputException
+            Nothing was executed yet, or the answer has no rows.
+        inlay.Error
+            The rest of the answer cannot be computed, or does not fit into memory.
+
+        Examples
+        --------
+        >>> reader = inlay.connect().execute("FROM range(5000)").fetch_record_batch(2000)
+        >>> [batch.num_rows for batch in reader]
+        [2000, 2000, 1000]
+        """
 
     def fetch_arrow_reader(self, rows_per_batch: int | None = None) -> Any:
-        """Fetch a `pyarrow.RecordBatchReader`."""
+        """Fetch a `pyarrow.RecordBatchReader`; another name of `fetch_record_batch`."""
 
     def to_arrow_reader(self, rows_per_batch: int | None = None) -> Any:
-        """Fetch a `pyarrow.RecordBatchReader`."""
+        """Fetch a `pyarrow.RecordBatchReader`; another name of `fetch_record_batch`."""
 
     def torch(self, decimal: str | None = None) -> dict[str, Any]:
         """
@@ -287,19 +853,80 @@ class Connection(_Fetch):
 
         NULL is NaN in columns of floats. Other columns with NULLs, and types that no tensor has, are an error.
         ``decimal="float"`` makes DECIMAL ``float64``.
+
+        Returns
+        -------
+        dict
+            Column name to tensor.
+
+        Raises
+        ------
+        inlay.InvalidInputException
+            A column has NULLs, or a type that no tensor has.
+
+        Examples
+        --------
+        >>> inlay.connect().execute("SELECT 0.5::DOUBLE AS x").torch()["x"].tolist()  # doctest: +SKIP
+        [0.5]
         """
 
     def tf(self, decimal: str | None = None) -> dict[str, Any]:
-        """Fetch a TensorFlow tensor per column, of shape ``(n,)``; see `torch`."""
+        """
+        Fetch a TensorFlow tensor per column, of shape ``(n,)``; see `torch`.
+
+        Returns
+        -------
+        dict
+            Column name to tensor.
+
+        Raises
+        ------
+        inlay.InvalidInputException
+            A column has a type that no tensor has.
+
+        Examples
+        --------
+        >>> inlay.connect().execute("SELECT 0.5::DOUBLE AS x").tf()["x"].numpy()  # doctest: +SKIP
+        array([0.5])
+        """
 
     def query_progress(self) -> float:
-        """How far the running query is, from 0 to 100; -1 while none runs. May be called from any thread."""
+        """
+        How far the running query is, from 0 to 100; -1 while none runs. May be called from any thread.
+
+        Returns
+        -------
+        float
+            Percent, or -1.
+
+        Examples
+        --------
+        >>> inlay.connect().query_progress()
+        -1.0
+        """
 
     def complete(self) -> None:
-        """Compute what is left of the last answer, and let go of it."""
+        """
+        Compute what is left of the last answer, and let go of it.
+
+        Raises
+        ------
+        inlay.Error
+            What is left fails.
+
+        Examples
+        --------
+        >>> inlay.connect().execute("FROM range(10)").complete()
+        """
 
     def abort(self) -> None:
-        """Let go of what is left of the last answer."""
+        """
+        Let go of what is left of the last answer.
+
+        Examples
+        --------
+        >>> inlay.connect().execute("FROM range(10)").abort()
+        """
 
     def extract_statements(self, query: str) -> list[Statement]:
         """
@@ -316,13 +943,51 @@ class Connection(_Fetch):
         Return the names of the tables, views and files that a statement names.
 
         `qualified` gives them with schema and database, as far as they are written. What WITH defines is none.
+
+        Parameters
+        ----------
+        query
+            One statement; nothing of it runs.
+        qualified
+            Whether the names have their schema and database.
+
+        Returns
+        -------
+        set of str
+            The names.
+
+        Raises
+        ------
+        inlay.ParserException
+            The text is no statement.
+
+        Examples
+        --------
+        >>> sorted(inlay.connect().get_table_names("WITH w AS (FROM a) SELECT * FROM w JOIN s.b USING (id)"))
+        ['a', 'b']
         """
 
     def enable_profiling(self) -> None:
-        """Measure queries from now on: they run to their end, and `get_profiling_information` tells what took long."""
+        """
+        Measure queries from now on: they run to their end, and `get_profiling_information` tells what took long.
+
+        Examples
+        --------
+        >>> con = inlay.connect()
+        >>> con.enable_profiling()
+        >>> _ = con.execute("SELECT count(*) FROM range(1000)")
+        >>> "count" in con.get_profiling_information("query_tree")
+        True
+        """
 
     def disable_profiling(self) -> None:
-        """Measure queries no longer."""
+        """
+        Measure queries no longer.
+
+        Examples
+        --------
+        >>> inlay.connect().disable_profiling()
+        """
 
     def get_profiling_information(self, format: str = "json") -> str:
         """
@@ -333,6 +998,21 @@ class Connection(_Fetch):
         format
             ``"json"``: the query with its time in seconds, and its plan with the rows and time of each step.
             ``"query_tree"``: the same for people.
+
+        Returns
+        -------
+        str
+            JSON, or text.
+
+        Raises
+        ------
+        inlay.InvalidInputException
+            There is no such format.
+
+        Examples
+        --------
+        >>> inlay.connect().get_profiling_information()
+        '{"result": "disabled"}'
         """
 
     def create_function(
@@ -405,24 +1085,46 @@ class Connection(_Fetch):
         """
 
     def remove_function(self, name: str) -> Connection:
-        """Forget all functions that `create_function` made under a name."""
+        """
+        Forget all functions that `create_function` made under a name.
+
+        Parameters
+        ----------
+        name
+            What SQL calls it.
+
+        Returns
+        -------
+        Connection
+            This connection.
+
+        Raises
+        ------
+        inlay.InvalidInputException
+            There is no function of this name.
+
+        Examples
+        --------
+        >>> con = inlay.connect().create_function("one", lambda: 1, [], int)
+        >>> _ = con.remove_function("one")
+        """
 
     def udf(
         self,
-        name: str | None = None,
+        name: str | Callable[..., Any] | None = None,
         parameters: Any = None,
         return_type: Any = None,
         *,
         type: Any = "numpy",
         **options: Any,
-    ) -> Callable[[_F], _F]:
+    ) -> Any:
         """
-        Decorate a function to make it callable from SQL; see `create_function` for the options.
+        Decorate a function to make it callable from SQL, bare or with arguments; see `create_function` for these.
 
         Examples
         --------
         >>> con = inlay.connect()
-        >>> @con.udf()
+        >>> @con.udf
         ... def squared(x: float) -> float:
         ...     return x * x
         >>> con.execute("SELECT squared(3)").fetchone()
@@ -534,27 +1236,55 @@ class Connection(_Fetch):
 
     def udtf(
         self,
-        name: str | None = None,
+        name: str | Callable[..., Any] | None = None,
         parameters: Any = None,
         columns: Any = None,
         **options: Any,
-    ) -> Callable[[_F], _F]:
-        """Decorate a function that gives rows to make it a table function; see `create_table_function`."""
+    ) -> Any:
+        """
+        Decorate a function that gives rows to make it a table function; see `create_table_function`.
+
+        Parameters
+        ----------
+        name
+            What SQL calls it, without it the function's name.
+        parameters, columns, options
+            As for `create_table_function`.
+
+        Returns
+        -------
+        function
+            The function as it was.
+
+        Raises
+        ------
+        inlay.InvalidInputException
+            A type is missing.
+
+        Examples
+        --------
+        >>> con = inlay.connect()
+        >>> @con.udtf(columns={"word": str})
+        ... def words(text: str):
+        ...     return {"word": str(text).split()}
+        >>> con.execute("FROM words('a b')").fetchall()
+        [('a',), ('b',)]
+        """
 
     def udaf(
         self,
-        name: str | None = None,
+        name: str | Callable[..., Any] | None = None,
         parameters: Any = None,
         return_type: Any = None,
         **options: Any,
-    ) -> Callable[[_F], _F]:
+    ) -> Any:
         """
         Decorate a class or a function to make it an aggregate of SQL; see `create_aggregate` for the options.
 
         Examples
         --------
         >>> con = inlay.connect()
-        >>> @con.udaf()
+        >>> @con.udaf
         ... class total:
         ...     def __init__(self) -> None:
         ...         self.sum = 0
@@ -577,69 +1307,337 @@ class Connection(_Fetch):
         Paths begin with its protocol, as in ``memory://folder/*.parquet``. A file system that was registered for the
         same protocol is replaced, and one for a protocol that is built in (``s3``) is used instead.
 
+        Parameters
+        ----------
+        filesystem
+            An object of `fsspec`.
+
         Raises
         ------
         inlay.InvalidInputException
             The object has not the methods of `fsspec.AbstractFileSystem`, or no protocol.
+
+        Examples
+        --------
+        >>> import fsspec
+        >>> con = inlay.connect()
+        >>> con.register_filesystem(fsspec.filesystem("memory"))
+        >>> _ = con.execute("COPY (SELECT 1 AS a) TO 'memory://docs/a.csv'")
+        >>> con.execute("FROM 'memory://docs/a.csv'").fetchall()
+        [(1,)]
         """
 
     def unregister_filesystem(self, name: str) -> None:
-        """Forget the file system for a protocol."""
+        """
+        Forget the file system for a protocol.
+
+        Parameters
+        ----------
+        name
+            The protocol.
+
+        Examples
+        --------
+        >>> import fsspec
+        >>> con = inlay.connect()
+        >>> con.register_filesystem(fsspec.filesystem("memory"))
+        >>> con.unregister_filesystem("memory")
+        >>> con.list_filesystems()
+        []
+        """
 
     def list_filesystems(self) -> list[str]:
-        """Return the protocols of registered file systems."""
+        """
+        Return the protocols of registered file systems.
+
+        Returns
+        -------
+        list of str
+            The protocols.
+
+        Examples
+        --------
+        >>> import fsspec
+        >>> con = inlay.connect()
+        >>> con.register_filesystem(fsspec.filesystem("memory"))
+        >>> con.list_filesystems()
+        ['memory']
+        """
 
     def filesystem_is_registered(self, name: str) -> bool:
-        """Tell whether a file system is registered for a protocol."""
+        """
+        Tell whether a file system is registered for a protocol.
+
+        Parameters
+        ----------
+        name
+            The protocol.
+
+        Returns
+        -------
+        bool
+            Whether it is.
+
+        Examples
+        --------
+        >>> inlay.connect().filesystem_is_registered("memory")
+        False
+        """
 
     def install_extension(self, extension: str, **_options: Any) -> None:
         """
         Do nothing for what is built in, such as ``httpfs`` and ``parquet``.
 
+        Parameters
+        ----------
+        extension
+            Its name in DuckDB.
+
         Raises
         ------
         inlay.NotImplementedException
             For any other: there are no extensions to load.
+
+        Examples
+        --------
+        >>> inlay.connect().install_extension("parquet")
         """
 
     def load_extension(self, extension: str, **_options: Any) -> None:
-        """Do nothing for what is built in; see `install_extension`."""
+        """
+        Do nothing for what is built in; see `install_extension`.
+
+        Parameters
+        ----------
+        extension
+            Its name in DuckDB.
+
+        Raises
+        ------
+        inlay.NotImplementedException
+            It is not built in.
+
+        Examples
+        --------
+        >>> inlay.connect().install_extension("parquet")
+        """
 
     def sqltype(self, type_str: Any) -> SQLType:
-        """Make a type of its text, or of a Python type."""
+        """
+        Make a type of its text, or of a Python type.
+
+        Parameters
+        ----------
+        type_str
+            SQL such as ``"DECIMAL(9, 2)"``, or a type such as `int`.
+
+        Returns
+        -------
+        SQLType
+            The type.
+
+        Raises
+        ------
+        inlay.Error
+            There is no such type.
+
+        Examples
+        --------
+        >>> inlay.connect().sqltype("DECIMAL(9, 2)"), inlay.connect().sqltype(int)
+        ('DECIMAL(9,2)', 'BIGINT')
+        """
 
     def dtype(self, type_str: Any) -> SQLType:
-        """Make a type; see `sqltype`."""
+        """Make a type; another name of `sqltype`."""
 
     def type(self, type_str: Any) -> SQLType:
-        """Make a type; see `sqltype`."""
+        """Make a type; another name of `sqltype`."""
 
     def list_type(self, type: Any) -> SQLType:
-        """Lists of a type."""
+        """
+        Lists of a type.
+
+        Parameters
+        ----------
+        type
+            Of the elements.
+
+        Returns
+        -------
+        SQLType
+            The type.
+
+        Examples
+        --------
+        >>> inlay.connect().list_type("INTEGER")
+        'INTEGER[]'
+        """
 
     def array_type(self, type: Any, size: int) -> SQLType:
-        """Arrays of a type."""
+        """
+        Arrays of a type.
+
+        Parameters
+        ----------
+        type
+            Of the elements.
+        size
+            How many each array has.
+
+        Returns
+        -------
+        SQLType
+            The type.
+
+        Examples
+        --------
+        >>> inlay.connect().array_type("FLOAT", 3)
+        'FLOAT[3]'
+        """
 
     def struct_type(self, fields: Mapping[str, Any] | Iterable[Any]) -> SQLType:
-        """Structs with these fields."""
+        """
+        Structs with these fields.
+
+        Parameters
+        ----------
+        fields
+            Names to types, or types alone.
+
+        Returns
+        -------
+        SQLType
+            The type.
+
+        Examples
+        --------
+        >>> inlay.connect().struct_type({"a": "INTEGER"})
+        'STRUCT("a" INTEGER)'
+        """
 
     def row_type(self, fields: Mapping[str, Any] | Iterable[Any]) -> SQLType:
-        """Structs with these fields."""
+        """
+        Structs with these fields.
+
+        Parameters
+        ----------
+        fields
+            Names to types, or types alone.
+
+        Returns
+        -------
+        SQLType
+            The type.
+
+        Examples
+        --------
+        >>> inlay.connect().struct_type({"a": "INTEGER"})
+        'STRUCT("a" INTEGER)'
+        """
 
     def union_type(self, members: Mapping[str, Any]) -> SQLType:
-        """Unions of these members."""
+        """
+        Unions of these members.
+
+        Parameters
+        ----------
+        members
+            Names to types.
+
+        Returns
+        -------
+        SQLType
+            The type.
+
+        Examples
+        --------
+        >>> inlay.connect().union_type({"n": "INTEGER", "s": "VARCHAR"})
+        'UNION("n" INTEGER, "s" VARCHAR)'
+        """
 
     def map_type(self, key: Any, value: Any) -> SQLType:
-        """Maps from one type to another."""
+        """
+        Maps from one type to another.
+
+        Parameters
+        ----------
+        key, value
+            Their types.
+
+        Returns
+        -------
+        SQLType
+            The type.
+
+        Examples
+        --------
+        >>> inlay.connect().map_type("VARCHAR", "INTEGER")
+        'MAP(VARCHAR, INTEGER)'
+        """
 
     def decimal_type(self, width: int, scale: int) -> SQLType:
-        """Decimals of `width` digits, `scale` of them behind the point."""
+        """
+        Decimals of `width` digits, `scale` of them behind the point.
+
+        Parameters
+        ----------
+        width, scale
+            Digits, up to 38, and how many of them are behind the point.
+
+        Returns
+        -------
+        SQLType
+            The type.
+
+        Examples
+        --------
+        >>> inlay.connect().decimal_type(9, 2)
+        'DECIMAL(9,2)'
+        """
 
     def enum_type(self, name: str, type: Any, values: Iterable[str]) -> SQLType:
-        """Enumerations of these words."""
+        """
+        Enumerations of these words.
+
+        Parameters
+        ----------
+        name
+            Is not used.
+        type
+            VARCHAR.
+        values
+            The words in their order.
+
+        Returns
+        -------
+        SQLType
+            The type.
+
+        Examples
+        --------
+        >>> inlay.connect().enum_type("", "VARCHAR", ["no", "yes"])
+        "ENUM('no', 'yes')"
+        """
 
     def string_type(self, collation: str = "") -> SQLType:
-        """Texts."""
+        """
+        Texts.
+
+        Parameters
+        ----------
+        collation
+            How texts compare, as ``NOCASE``.
+
+        Returns
+        -------
+        SQLType
+            The type.
+
+        Examples
+        --------
+        >>> inlay.connect().string_type()
+        'VARCHAR'
+        """
 
     def _describe(
         self, query: str, tables: Mapping[str, Any], is_script: bool = False
@@ -663,7 +1661,7 @@ class Connection(_Fetch):
     def _literal(value: Any) -> str: ...
     def _setting(self, name: str) -> str | None: ...
     def fetch_df(self, decimal: str | None = None) -> Any:
-        """Fetch a pandas data frame; see `df`."""
+        """Fetch a pandas data frame; another name of `df`."""
 
     def register(self, name: str, table: Any) -> Connection:
         """
@@ -672,10 +1670,52 @@ class Connection(_Fetch):
         Data frames of pandas and Polars, Arrow tables, readers and datasets, NumPy arrays, dictionaries of arrays or
         lists, lists of dictionaries, anything with ``__arrow_c_stream__``. Memory is shared where layouts agree; the
         object is kept alive.
+
+        Parameters
+        ----------
+        name
+            What SQL calls it. A table of this name that is stored is an error.
+        table
+            The object.
+
+        Returns
+        -------
+        Connection
+            This connection.
+
+        Raises
+        ------
+        inlay.InvalidInputException
+            The object cannot be a table.
+        inlay.CatalogException
+            A table of this name is there.
+
+        Examples
+        --------
+        >>> con = inlay.connect().register("numbers", {"a": [1, 2]})
+        >>> con.execute("SELECT sum(a) FROM numbers").fetchone()
+        (3,)
         """
 
     def unregister(self, name: str) -> Connection:
-        """Forget a registered object."""
+        """
+        Forget a registered object.
+
+        Parameters
+        ----------
+        name
+            What SQL calls it.
+
+        Returns
+        -------
+        Connection
+            This connection.
+
+        Examples
+        --------
+        >>> con = inlay.connect().register("numbers", {"a": [1, 2]})
+        >>> _ = con.unregister("numbers")
+        """
 
     def append(self, table_name: str, data: Any, by_name: bool = False) -> Connection:
         """
@@ -683,6 +1723,33 @@ class Connection(_Fetch):
 
         `data` is anything that can be a table: a data frame, an Arrow table or reader, a dictionary of NumPy arrays.
         Columns are taken by position, or by name. All rows are added or, when one violates a constraint, none.
+
+        Parameters
+        ----------
+        table_name
+            The table.
+        data
+            The object.
+        by_name
+            Whether columns are matched by their names.
+
+        Returns
+        -------
+        Connection
+            This connection.
+
+        Raises
+        ------
+        inlay.ConstraintException
+            A row violates a constraint.
+        inlay.InvalidInputException
+            The object cannot be a table.
+
+        Examples
+        --------
+        >>> con = inlay.connect().execute("CREATE TABLE t (a INTEGER, b VARCHAR)")
+        >>> con.append("t", {"b": ["x"], "a": [1]}, by_name=True).execute("FROM t").fetchall()
+        [(1, 'x')]
         """
 
     def appender(
@@ -698,6 +1765,8 @@ class Connection(_Fetch):
 
         Parameters
         ----------
+        table
+            The table.
         columns
             Which columns rows have values for; without it all but computed ones.
         action
@@ -705,6 +1774,16 @@ class Connection(_Fetch):
             the rows whose `key` columns have these values.
         key
             For update and delete. The rows of delete have these columns alone.
+
+        Returns
+        -------
+        Appender
+            To be closed, or used in ``with``.
+
+        Raises
+        ------
+        inlay.CatalogException
+            There is no such table or column.
 
         Examples
         --------
@@ -721,46 +1800,228 @@ class Connection(_Fetch):
 
         Parameters
         ----------
+        source
+            What the statement calls the rows.
         dml
             The statement, in which the rows are the table ``appended_data``, or `source`.
         columns
             Names and types of the rows' columns.
+
+        Returns
+        -------
+        Appender
+            To be closed, or used in ``with``.
+
+        Raises
+        ------
+        inlay.InvalidInputException
+            There are no columns, or several statements.
+
+        Examples
+        --------
+        >>> con = inlay.connect().execute("CREATE TABLE t AS SELECT 1 AS id, 10 AS n")
+        >>> statement = "UPDATE t SET n = n + more FROM appended_data d WHERE t.id = d.id"
+        >>> with con.query_appender(statement, {"id": "INTEGER", "more": "INTEGER"}) as appender:
+        ...     appender.append_row(1, 5)
+        >>> con.execute("FROM t").fetchall()
+        [(1, 15)]
         """
 
     def transaction(self) -> Transaction:
         """
         Open a transaction for a `with` block.
 
-        It commits at the end of the block, or rolls back when an exception leaves it.
+        It commits at the end of the block, or rolls back when an exception leaves it. Inside of another transaction the
+        block is a savepoint: what an exception undoes is what the block did.
+
+        Returns
+        -------
+        Transaction
+            For ``with``, which gives this connection.
+
+        Raises
+        ------
+        inlay.TransactionException
+            Another transaction changed the same rows.
+
+        Examples
+        --------
+        >>> con = inlay.connect().execute("CREATE TABLE t (a INTEGER)")
+        >>> with con.transaction():
+        ...     _ = con.execute("INSERT INTO t VALUES (1)")
+        ...     try:
+        ...         with con.transaction():
+        ...             _ = con.execute("INSERT INTO t VALUES (2)")
+        ...             raise KeyError
+        ...     except KeyError:
+        ...         pass
+        >>> con.execute("FROM t").fetchall()
+        [(1,)]
         """
 
     def checkpoint(self) -> Connection:
-        """Put what is committed into the database file, so that the log is short."""
+        """
+        Put what is committed into the database file, so that the log is short.
+
+        Returns
+        -------
+        Connection
+            This connection.
+
+        Raises
+        ------
+        inlay.IOException
+            The file cannot be written.
+
+        Examples
+        --------
+        >>> _ = inlay.connect().checkpoint()
+        """
 
     def backup(self, path: str | PathLike[str]) -> Connection:
         """
         Write a copy of what is committed into a new file, while the database is used and changed.
 
         The file appears when it is complete. One that exists already is never overwritten.
+
+        Parameters
+        ----------
+        path
+            Of the new file.
+
+        Returns
+        -------
+        Connection
+            This connection.
+
+        Raises
+        ------
+        inlay.IOException
+            The file exists already, or cannot be written.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> con = inlay.connect(pathlib.Path(folder.name, "a.inlay")).execute("CREATE TABLE t AS SELECT 1 AS a")
+        >>> _ = con.backup(pathlib.Path(folder.name, "copy.inlay"))
+        >>> inlay.connect(pathlib.Path(folder.name, "copy.inlay"), read_only=True).execute("FROM t").fetchall()
+        [(1,)]
+        >>> con.close()
+        >>> folder.cleanup()
         """
 
     def begin(self) -> Connection:
-        """Open a transaction."""
+        """
+        Open a transaction.
+
+        Returns
+        -------
+        Connection
+            This connection.
+
+        Raises
+        ------
+        inlay.TransactionException
+            One is open already.
+
+        Examples
+        --------
+        >>> con = inlay.connect().execute("CREATE TABLE t (a INTEGER)").begin()
+        >>> _ = con.execute("INSERT INTO t VALUES (1)")
+        >>> con.commit().in_transaction
+        False
+        """
 
     def commit(self) -> Connection:
-        """Commit the transaction, if one is open."""
+        """
+        Commit the transaction, if one is open.
+
+        Returns
+        -------
+        Connection
+            This connection.
+
+        Raises
+        ------
+        inlay.TransactionException
+            Another transaction changed the same rows; then nothing of this one stays.
+
+        Examples
+        --------
+        >>> con = inlay.connect().execute("CREATE TABLE t (a INTEGER)").begin()
+        >>> _ = con.execute("INSERT INTO t VALUES (1)")
+        >>> con.commit().execute("FROM t").fetchall()
+        [(1,)]
+        """
 
     def rollback(self) -> Connection:
-        """Undo the transaction, if one is open."""
+        """
+        Undo the transaction, if one is open.
+
+        Returns
+        -------
+        Connection
+            This connection.
+
+        Examples
+        --------
+        >>> con = inlay.connect().execute("CREATE TABLE t (a INTEGER)").begin()
+        >>> _ = con.execute("INSERT INTO t VALUES (1)")
+        >>> con.rollback().execute("FROM t").fetchall()
+        []
+        """
 
     def cursor(self) -> Connection:
-        """Open another session of the same database."""
+        """
+        Open another session of the same database.
+
+        Returns
+        -------
+        Connection
+            A session with transactions and temporary tables of its own.
+
+        Raises
+        ------
+        inlay.ConnectionException
+            The connection is closed.
+
+        Examples
+        --------
+        >>> con = inlay.connect().execute("CREATE TABLE t AS SELECT 1 AS a")
+        >>> con.cursor().execute("FROM t").fetchall()
+        [(1,)]
+        """
 
     def duplicate(self) -> Connection:
-        """Open another session of the same database."""
+        """
+        Open another session of the same database.
+
+        Returns
+        -------
+        Connection
+            A session with transactions and temporary tables of its own.
+
+        Raises
+        ------
+        inlay.ConnectionException
+            The connection is closed.
+
+        Examples
+        --------
+        >>> con = inlay.connect().execute("CREATE TABLE t AS SELECT 1 AS a")
+        >>> con.cursor().execute("FROM t").fetchall()
+        [(1,)]
+        """
 
     def interrupt(self) -> None:
-        """End the running statement; may be called from any thread."""
+        """
+        End the running statement; may be called from any thread.
+
+        Examples
+        --------
+        >>> inlay.connect().interrupt()
+        """
 
     def set_priority(self, priority: str) -> None:
         """
@@ -768,10 +2029,38 @@ class Connection(_Fetch):
 
         May be called from any thread and holds at once, also for a query that runs. ``SET priority`` says the same
         between statements.
+
+        Parameters
+        ----------
+        priority
+            One of these words.
+
+        Raises
+        ------
+        inlay.InvalidInputException
+            It is none of them.
+
+        Examples
+        --------
+        >>> inlay.connect().set_priority("low")
         """
 
     def close(self) -> None:
-        """Close the session; an open transaction is undone. The last one of a file closes the file."""
+        """
+        Close the session; an open transaction is undone. The last one of a file closes the file.
+
+        Raises
+        ------
+        inlay.Error
+            The file cannot be closed.
+
+        Examples
+        --------
+        >>> con = inlay.connect()
+        >>> con.close()
+        >>> con
+        <inlay.Connection, closed>
+        """
 
     def __enter__(self) -> Connection: ...
     def __exit__(self, *exception: object) -> None: ...
@@ -783,19 +2072,61 @@ class Appender:
 
     Each value is converted to its column's type when it is appended, and rows go when `flush` or `close` is called, at
     the end of a `with` block, and after every 131,072 rows. Rows that are refused are gone. Threads may share it.
+
+    Examples
+    --------
+    >>> con = inlay.connect().execute("CREATE TABLE t (a INTEGER)")
+    >>> appender = con.appender("t")
+    >>> appender.append_row(1)
+    >>> appender.close()
+    >>> con.execute("FROM t").fetchall()
+    [(1,)]
     """
 
     @property
     def columns(self) -> list[str]:
-        """Names of the columns that a row has values for."""
+        """
+        Names of the columns that a row has values for.
+
+        Returns
+        -------
+        list of str
+            Names in the order of a row's values.
+
+        Examples
+        --------
+        >>> con = inlay.connect().execute("CREATE TABLE t (a INTEGER)")
+        >>> appender = con.appender("t")
+        >>> appender.columns
+        ['a']
+        """
 
     @property
     def types(self) -> list[str]:
-        """Their types."""
+        """
+        Their types.
+
+        Returns
+        -------
+        list of str
+            As SQL writes them.
+
+        Examples
+        --------
+        >>> con = inlay.connect().execute("CREATE TABLE t (a INTEGER)")
+        >>> appender = con.appender("t")
+        >>> appender.types
+        ['INTEGER']
+        """
 
     def append_row(self, *values: Any) -> None:
         """
         Add a row.
+
+        Parameters
+        ----------
+        values
+            One for each column.
 
         Raises
         ------
@@ -803,22 +2134,119 @@ class Appender:
             The row has more or fewer values than columns.
         inlay.DataError
             A value does not fit into its column.
+
+        Examples
+        --------
+        >>> con = inlay.connect().execute("CREATE TABLE t (a INTEGER)")
+        >>> appender = con.appender("t")
+        >>> appender.append_row("7")
+        >>> appender.close()
+        >>> con.execute("FROM t").fetchall()
+        [(7,)]
         """
 
     def append_rows(self, rows: Iterable[Sequence[Any]]) -> None:
-        """Add rows; those before one that is refused stay."""
+        """
+        Add rows; those before one that is refused stay.
+
+        Parameters
+        ----------
+        rows
+            Sequences of values.
+
+        Raises
+        ------
+        inlay.InvalidInputException
+            A row has more or fewer values than columns.
+        inlay.DataError
+            A value does not fit into its column.
+
+        Examples
+        --------
+        >>> con = inlay.connect().execute("CREATE TABLE t (a INTEGER)")
+        >>> appender = con.appender("t")
+        >>> appender.append_rows([(1,), (2,)])
+        >>> appender.close()
+        >>> con.table("t").sum("a").fetchall()
+        [(3,)]
+        """
 
     def append(self, data: Any) -> None:
-        """Hand over the rows collected, then those of an object, which is anything that can be a table."""
+        """
+        Hand over the rows collected, then those of an object, which is anything that can be a table.
+
+        Parameters
+        ----------
+        data
+            The object; columns are taken by position.
+
+        Raises
+        ------
+        inlay.Error
+            The rows are refused, all of them.
+
+        Examples
+        --------
+        >>> con = inlay.connect().execute("CREATE TABLE t (a INTEGER)")
+        >>> appender = con.appender("t")
+        >>> appender.append({"a": [1, 2]})
+        >>> con.table("t").sum("a").fetchall()
+        [(3,)]
+        """
 
     def flush(self) -> None:
-        """Hand over the rows collected: all of them, or on an error none."""
+        """
+        Hand over the rows collected: all of them, or on an error none.
+
+        Raises
+        ------
+        inlay.Error
+            The rows are refused; they are gone.
+
+        Examples
+        --------
+        >>> con = inlay.connect().execute("CREATE TABLE t (a INTEGER)")
+        >>> appender = con.appender("t")
+        >>> appender.append_row(1)
+        >>> appender.flush()
+        >>> con.execute("FROM t").fetchall()
+        [(1,)]
+        """
 
     def clear(self) -> None:
-        """Forget the rows collected."""
+        """
+        Forget the rows collected.
+
+        Examples
+        --------
+        >>> con = inlay.connect().execute("CREATE TABLE t (a INTEGER)")
+        >>> appender = con.appender("t")
+        >>> appender.append_row(1)
+        >>> appender.clear()
+        >>> appender.close()
+        >>> con.execute("FROM t").fetchall()
+        []
+        """
 
     def close(self) -> None:
-        """Hand over the rows collected; later calls are errors."""
+        """
+        Hand over the rows collected; later calls are errors.
+
+        Raises
+        ------
+        inlay.Error
+            The rows are refused; the appender is closed all the same.
+
+        Examples
+        --------
+        >>> con = inlay.connect().execute("CREATE TABLE t (a INTEGER)")
+        >>> appender = con.appender("t")
+        >>> appender.close()
+        >>> appender.append_row(1)
+        Traceback (most recent call last):
+            ...
+        inlay.exceptions.InvalidInputException: the appender is closed; make another
+        """
 
     def __enter__(self) -> Appender: ...
     def __exit__(self, exception: object, *more: object) -> None: ...
@@ -862,25 +2290,125 @@ class PreparedStatement:
     """
 
     def execute(self, parameters: Parameters = None) -> Connection:
-        """Run it with these parameters, as `Connection.execute` does."""
+        """
+        Run it with these parameters, as `Connection.execute` does.
+
+        Parameters
+        ----------
+        parameters
+            A sequence for ``?`` and ``$1``, a mapping for ``$name``.
+
+        Returns
+        -------
+        Connection
+            With the answer.
+
+        Raises
+        ------
+        inlay.Error
+            With the SQLSTATE in ``sqlstate``.
+
+        Examples
+        --------
+        >>> con = inlay.connect().execute("CREATE TABLE t (a INTEGER)")
+        >>> statement = con.prepare("INSERT INTO t VALUES ($a)")
+        >>> statement.execute({"a": 1}).rowcount
+        1
+        """
 
     def executemany(self, parameters: Iterable[Parameters]) -> Connection:
-        """Run it once for each set of parameters, all or none, as `Connection.executemany` does."""
+        """
+        Run it once for each set of parameters, all or none, as `Connection.executemany` does.
+
+        Parameters
+        ----------
+        parameters
+            Parameters, one set after the other.
+
+        Returns
+        -------
+        Connection
+            Its `rowcount` is that of all together.
+
+        Raises
+        ------
+        inlay.Error
+            One set fails; then nothing of the others stays.
+
+        Examples
+        --------
+        >>> con = inlay.connect().execute("CREATE TABLE t (a INTEGER)")
+        >>> statement = con.prepare("INSERT INTO t VALUES ($a)")
+        >>> statement.executemany([{"a": 1}, {"a": 2}]).rowcount
+        2
+        """
 
     @property
     def query(self) -> str:
-        """Its text."""
+        """
+        Its text.
+
+        Returns
+        -------
+        str
+            As it was prepared.
+
+        Examples
+        --------
+        >>> con = inlay.connect().execute("CREATE TABLE t (a INTEGER)")
+        >>> statement = con.prepare("INSERT INTO t VALUES ($a)")
+        >>> statement.query
+        'INSERT INTO t VALUES ($a)'
+        """
 
     @property
     def parameter_count(self) -> int:
-        """How many values it takes."""
+        """
+        How many values it takes.
+
+        Returns
+        -------
+        int
+            By position and by name together.
+
+        Examples
+        --------
+        >>> con = inlay.connect().execute("CREATE TABLE t (a INTEGER)")
+        >>> statement = con.prepare("INSERT INTO t VALUES ($a)")
+        >>> statement.parameter_count
+        1
+        """
 
     @property
     def parameter_names(self) -> list[str]:
-        """Names of the parameters that have one, without the dollar."""
+        """
+        Names of the parameters that have one, without the dollar.
+
+        Returns
+        -------
+        list of str
+            In the order of the text.
+
+        Examples
+        --------
+        >>> con = inlay.connect().execute("CREATE TABLE t (a INTEGER)")
+        >>> statement = con.prepare("INSERT INTO t VALUES ($a)")
+        >>> statement.parameter_names
+        ['a']
+        """
 
 class Transaction:
-    """What `Connection.transaction` gives, to be used in `with`."""
+    """
+    What `Connection.transaction` gives, to be used in `with`.
+
+    Examples
+    --------
+    >>> con = inlay.connect().execute("CREATE TABLE t (a INTEGER)")
+    >>> with con.transaction() as same:
+    ...     _ = same.execute("INSERT INTO t VALUES (1)")
+    >>> con.execute("FROM t").fetchall()
+    [(1,)]
+    """
 
     def __enter__(self) -> Connection: ...
     def __exit__(self, exception: object, *more: object) -> None: ...

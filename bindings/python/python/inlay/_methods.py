@@ -8,7 +8,7 @@ from typing import Any
 
 from inlay import _parts, sqltypes
 from inlay._expression import sql_of, with_values
-from inlay._inlay import Appender, Connection
+from inlay._inlay import Appender, Connection, _docs
 from inlay._kinds import CSVLineTerminator
 from inlay._parts import option_name, quote, quote_path
 from inlay._query import bad
@@ -377,5 +377,10 @@ def install() -> None:
         "fetchdf": Connection.df,
         "fetch_df": Connection.df,
     }
+    docs, described = _docs(), set()
     for name, method in methods.items():
+        # The stubs say what a method takes; of several names the first is what it is described by.
+        if method not in described and hasattr(method, "__code__"):
+            method.__doc__ = docs.get(f"Connection.{name}", method.__doc__)
+            described.add(method)
         setattr(Connection, name, method)

@@ -150,34 +150,82 @@ class Query:
 
     @property
     def columns(self) -> Names:
-        """Column names."""
+        """
+        Column names.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 4), (2, 6)) t(a, b)")
+        >>> r.columns
+        ['a', 'b']
+        """
         return list(self._names)
 
     @property
     def types(self) -> Types:
-        """Column types."""
+        """
+        Column types.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 4), (2, 6)) t(a, b)")
+        >>> r.types
+        ['INTEGER', 'INTEGER']
+        """
         return list(self._types)
 
     dtypes = types
 
     @property
     def description(self) -> Description:
-        """Name and type of each column, as DB-API has them."""
+        """
+        Name and type of each column, as DB-API has them.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 4), (2, 6)) t(a, b)")
+        >>> [column[:2] for column in r.description]
+        [('a', 'INTEGER'), ('b', 'INTEGER')]
+        """
         return [(name, ty, None, None, None, None, None) for name, ty in zip(self._names, self._types, strict=True)]
 
     @property
     def alias(self) -> str:
-        """What further SQL may call it."""
+        """
+        What further SQL may call it.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 4), (2, 6)) t(a, b)")
+        >>> r.set_alias("x").alias
+        'x'
+        """
         return self._alias
 
     @property
     def type(self) -> str:
-        """The kind of relation."""
+        """
+        The kind of relation.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 4), (2, 6)) t(a, b)")
+        >>> r.type
+        'QUERY_RELATION'
+        """
         return "TABLE_RELATION" if self._table else "QUERY_RELATION"
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Numbers of rows and columns; the rows are counted by a query."""
+        """
+        Numbers of rows and columns; the rows are counted by a query.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 4), (2, 6)) t(a, b)")
+        >>> r.shape
+        (2, 2)
+        """
         return len(self), len(self._names)
 
     def __len__(self) -> int:
@@ -193,5 +241,12 @@ class Query:
         return name in self._names
 
     def sql_query(self) -> str:
-        """Return the text of the query."""
+        """
+        Return the text of the query.
+
+        Examples
+        --------
+        >>> inlay.sql("SELECT 1 AS a").sql_query()
+        'SELECT 1 AS a'
+        """
         return self._sql

@@ -18,11 +18,11 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from inlay import _parts
-from inlay._expression import Expression, StarExpression, order_text, sql_of
+from inlay._expression import Expression, order_text
 from inlay._inlay import Answer, Connection
 from inlay._parts import quote, quote_path
 from inlay._query import as_list, bad, condition_text, next_number, select_item, select_items
-from inlay._reshape import Reshape
+from inlay._writing import Writing
 from inlay.exceptions import CatalogException
 
 # Of DuckDB's names, `list` is an aggregate.
@@ -41,7 +41,7 @@ def _strip(sql: str) -> str:
     return sql.strip().rstrip(";").rstrip()
 
 
-class Relation(Reshape):
+class Relation(Writing):
     """
     A query that runs when it is read, every time. Its `repr` is a table of its rows.
 
@@ -57,10 +57,17 @@ class Relation(Reshape):
 
     # Steps.
 
-    def __getitem__(self, name: str) -> Relation:
-        if name not in self._names:
-            raise CatalogException(f'the relation has no column "{name}"; it has {", ".join(self._names)}')
-        return self.select(quote(name))
+    def __getitem__(self, name: str | list[str]) -> Relation:
+        names = name if isinstance(name, list) else [name]
+        for each in names:
+            if not isinstance(each, str):
+                shown = f"{each!r}: a relation is indexed by a column's name, or a list of names; limit() picks rows"
+                raise bad(f"a relation has no {shown}")
+            if each not in self._names:
+                raise CatalogException(f'the relation has no column "{each}"; it has {", ".join(self._names)}')
+        if not names:
+            raise bad("a relation has at least one column; [] names none")
+        return self.select(", ".join(map(quote, names)))
 
     def __getattr__(self, name: str) -> Relation:
         if not name.startswith("_") and name in self._names:
@@ -68,7 +75,15 @@ class Relation(Reshape):
         raise AttributeError(f"'Relation' object has no attribute '{name}'")
 
     def filter(self, filter_expr: Any) -> Relation:
-        """Keep the rows for which a condition, SQL or an expression, is true."""
+        """
+        Keep the rows for which a condition, SQL or an expression, is true.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES ('Ulm', 3), ('Bonn', 8), ('Ulm', 4)) t(city, km)")
+        >>> r.filter("km > 3").fetchall()
+        [('Bonn', 8), ('Ulm', 4)]
+        """
         where = (*self._where, condition_text(filter_expr))
         item = self._from or self._nested()
         text = " AND ".join(f"({condition}\n)" for condition in where)
@@ -79,6 +94,12 @@ class Relation(Reshape):
         Compute columns: SQL such as ``"a, b + 1 AS c"``, or several names and expressions.
 
         `groups` are expressions by which the rows are grouped.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 4), (2, 6)) t(a, b)")
+        >>> r.select("a + b AS c, a").fetchall()
+        [(5, 1), (8, 2)]
         """
         end = f" GROUP BY {_parts.groups(groups)}" if groups else ""
         return self._derive(f"SELECT {select_items(args)}\nFROM {self._source()}{end}")
@@ -86,7 +107,15 @@ class Relation(Reshape):
     project = select
 
     def select_types(self, types: Any) -> Relation:
-        """Keep the columns of these types."""
+        """
+        Keep the columns of these types.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES ('Ulm', 3), ('Bonn', 8), ('Ulm', 4)) t(city, km)")
+        >>> r.select_types(["INTEGER"]).columns
+        ['km']
+        """
         wanted = {str(ty).upper() for ty in as_list(types)}
         names = [name for name, ty in zip(self._names, self._types, strict=True) if ty.upper() in wanted]
         if not names:
@@ -100,6 +129,12 @@ class Relation(Reshape):
         Aggregate: SQL such as ``"a, sum(b)"``, or expressions.
 
         Without `group_expr`, rows are grouped by what stands among the aggregates and is none.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES ('Ulm', 3), ('Bonn', 8), ('Ulm', 4)) t(city, km)")
+        >>> r.aggregate("city, sum(km) AS km").order("city").fetchall()
+        [('Bonn', 8), ('Ulm', 7)]
         """
         if isinstance(group_expr, str):
             groups = _parts.groups(group_expr or "ALL")
@@ -108,51 +143,132 @@ class Relation(Reshape):
         return self._derive(f"SELECT {select_items([aggr_expr])}\nFROM {self._source()} GROUP BY {groups}")
 
     def order(self, *order_expr: Any) -> Relation:
-        """Sort by SQL such as ``"a DESC, b"``, or by expressions."""
+        """
+        Sort by SQL such as ``"a DESC, b"``, or by expressions.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES ('Ulm', 3), ('Bonn', 8), ('Ulm', 4)) t(city, km)")
+        >>> r.order("city, km DESC").fetchall()
+        [('Bonn', 8), ('Ulm', 4), ('Ulm', 3)]
+        """
         keys = ", ".join(order_text(key) for each in order_expr for key in as_list(each))
         return self._derive(f"SELECT * FROM {self._source()} ORDER BY {keys}")
 
     sort = order
 
     def limit(self, n: int, offset: int = 0) -> Relation:
-        """Keep `n` rows behind the first `offset`."""
+        """
+        Keep `n` rows behind the first `offset`.
+
+        Examples
+        --------
+        >>> inlay.sql("FROM range(9)").limit(2, offset=3).fetchall()
+        [(3,), (4,)]
+        """
         return self._derive(f"SELECT * FROM {self._source()} LIMIT {int(n)} OFFSET {int(offset)}")
 
     def head(self, n: int = 5) -> Relation:
-        """Keep the first rows."""
+        """
+        Keep the first rows.
+
+        Examples
+        --------
+        >>> inlay.sql("FROM range(9)").head(2).fetchall()
+        [(0,), (1,)]
+        """
         return self.limit(n)
 
     def offset(self, n: int) -> Relation:
-        """Leave out the first rows."""
+        """
+        Leave out the first rows.
+
+        Examples
+        --------
+        >>> inlay.sql("FROM range(4)").offset(2).fetchall()
+        [(2,), (3,)]
+        """
         return self._derive(f"SELECT * FROM {self._source()} OFFSET {int(n)}")
 
     def distinct(self, on: Any = None) -> Relation:
-        """Keep one of equal rows, or the first row for each value of `on`."""
+        """
+        Keep one of equal rows, or the first row for each value of `on`.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES ('Ulm', 3), ('Bonn', 8), ('Ulm', 4)) t(city, km)")
+        >>> r.select("city").distinct().order("city").fetchall()
+        [('Bonn',), ('Ulm',)]
+        """
         keys = "" if on is None else f" ON ({select_items([on])})"
         return self._derive(f"SELECT DISTINCT{keys} * FROM {self._source()}")
 
     def unique(self, unique_aggr: str) -> Relation:
-        """Keep the distinct values of columns."""
+        """
+        Keep the distinct values of columns.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES ('Ulm', 3), ('Bonn', 8), ('Ulm', 4)) t(city, km)")
+        >>> r.unique("city").order("city").fetchall()
+        [('Bonn',), ('Ulm',)]
+        """
         return self._derive(f"SELECT DISTINCT {_parts.items(unique_aggr)} FROM {self._source()}")
 
     def set_alias(self, alias: str) -> Relation:
-        """Name the relation, for conditions of joins."""
+        """
+        Name the relation, for conditions of joins.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 4), (2, 6)) t(a, b)")
+        >>> r.set_alias("x").join(r.set_alias("y"), "x.a < y.b").shape
+        (4, 4)
+        """
         return self._derive(self._sql, alias=alias, answer=self._answer)
 
     def union(self, union_rel: Relation) -> Relation:
-        """Put the rows of both behind each other."""
+        """
+        Put the rows of both behind each other.
+
+        Examples
+        --------
+        >>> inlay.sql("SELECT 1").union(inlay.sql("SELECT 2")).fetchall()
+        [(1,), (2,)]
+        """
         return self._set_operation("UNION ALL", union_rel)
 
     def union_by_name(self, other: Relation, *, all: bool = True) -> Relation:
-        """Put the rows of both behind each other, columns matched by name."""
+        """
+        Put the rows of both behind each other, columns matched by name.
+
+        Examples
+        --------
+        >>> inlay.sql("SELECT 1 AS a").union_by_name(inlay.sql("SELECT 2 AS b")).fetchall()
+        [(1, None), (None, 2)]
+        """
         return self._set_operation(f"UNION {'ALL ' if all else ''}BY NAME", other)
 
     def except_(self, other_rel: Relation) -> Relation:
-        """Keep the rows that the other has not, each as often as here but not there."""
+        """
+        Keep the rows that the other has not, each as often as here but not there.
+
+        Examples
+        --------
+        >>> inlay.sql("FROM range(3)").except_(inlay.sql("FROM range(2)")).fetchall()
+        [(2,)]
+        """
         return self._set_operation("EXCEPT ALL", other_rel)
 
     def intersect(self, other_rel: Relation) -> Relation:
-        """Keep the rows that both have, each as often as both have it."""
+        """
+        Keep the rows that both have, each as often as both have it.
+
+        Examples
+        --------
+        >>> inlay.sql("FROM range(3)").intersect(inlay.sql("FROM range(1)")).fetchall()
+        [(0,)]
+        """
         return self._set_operation("INTERSECT ALL", other_rel)
 
     def _set_operation(self, operation: str, other: Relation) -> Relation:
@@ -170,6 +286,13 @@ class Relation(Reshape):
             an expression, in which `set_alias` gives the relations names.
         how
             ``inner``, ``left``, ``right``, ``outer``, ``semi``, ``anti``, ``asof`` or ``asof left``.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES ('Ulm', 3), ('Bonn', 8), ('Ulm', 4)) t(city, km)")
+        >>> people = inlay.sql("SELECT 'Ulm' AS city, 'Ada' AS name")
+        >>> r.join(people, "city").order("km").fetchall()
+        [('Ulm', 3, 'Ada'), ('Ulm', 4, 'Ada')]
         """
         kinds = {"outer": "FULL", "full": "FULL", "asof": "ASOF", "asof left": "ASOF LEFT"}
         kinds |= {kind: kind.upper() for kind in ("inner", "left", "right", "semi", "anti")}
@@ -189,7 +312,15 @@ class Relation(Reshape):
         return self._joined(other_rel, f"{kind} JOIN", on)
 
     def cross(self, other_rel: Relation) -> Relation:
-        """Join each row with each row of another relation."""
+        """
+        Join each row with each row of another relation.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 4), (2, 6)) t(a, b)")
+        >>> r.cross(inlay.sql("SELECT 9 AS c")).fetchall()
+        [(1, 4, 9), (2, 6, 9)]
+        """
         return self._joined(other_rel, "CROSS JOIN", "")
 
     def _joined(self, other: Relation, kind: str, on: str) -> Relation:
@@ -201,22 +332,53 @@ class Relation(Reshape):
         return self._derive(f"SELECT * FROM {item}", tables, item=item, alias=f"{self._alias}_{other._alias}")
 
     def with_columns(self, **columns: Any) -> Relation:
-        """Add columns, or compute those of the same names anew."""
+        """
+        Add columns, or compute those of the same names anew.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 4), (2, 6)) t(a, b)")
+        >>> r.with_columns(c="a + b", a="-a").fetchall()
+        [(-1, 4, 5), (-2, 6, 8)]
+        """
         new = {name: condition_text(value) for name, value in columns.items()}
         kept = [new.pop(name) + f" AS {quote(name)}" if name in new else quote(name) for name in self._names]
         return self.select(", ".join([*kept, *(f"{value} AS {quote(name)}" for name, value in new.items())]))
 
     def drop(self, *columns: str) -> Relation:
-        """Leave out columns."""
+        """
+        Leave out columns.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 4), (2, 6)) t(a, b)")
+        >>> r.drop("a").columns
+        ['b']
+        """
         return self.select(f"* EXCLUDE ({', '.join(map(quote, columns))})")
 
     def rename(self, **columns: str) -> Relation:
-        """Rename columns: ``rename(old="new")``."""
+        """
+        Rename columns: ``rename(old="new")``.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 4), (2, 6)) t(a, b)")
+        >>> r.rename(a="x").columns
+        ['x', 'b']
+        """
         pairs = ", ".join(f"{quote(old)} AS {quote(new)}" for old, new in columns.items())
         return self.select(f"* RENAME ({pairs})")
 
     def sample(self, n: int | None = None, *, percent: float | None = None, seed: int | None = None) -> Relation:
-        """Take some rows at random: `n` of them, or a share in percent."""
+        """
+        Take some rows at random: `n` of them, or a share in percent.
+
+        Examples
+        --------
+        >>> len(inlay.sql("FROM range(100)").sample(5))
+        5
+        """
         size = f"{int(n)} ROWS" if n is not None else f"{float(percent or 0)}%"
         again = f" (reservoir, {int(seed)})" if seed is not None else ""
         return self._derive(f"SELECT * FROM {self._nested()} USING SAMPLE {size}{again}")
@@ -224,30 +386,75 @@ class Relation(Reshape):
     # Rows.
 
     def execute(self) -> Relation:
-        """Run the query now; its rows are kept, and given by this relation from now on."""
+        """
+        Run the query now; its rows are kept, and given by this relation from now on.
+
+        Examples
+        --------
+        >>> len(inlay.sql("FROM range(3)").execute())
+        3
+        """
         self._answer = self._rows()
         return self
 
     def materialize(self) -> Relation:
-        """Run the query now and return a relation of its rows, which are kept in memory."""
+        """
+        Run the query now and return a relation of its rows, which are kept in memory.
+
+        Examples
+        --------
+        >>> kept = inlay.sql("SELECT random() AS x").materialize()
+        >>> kept.fetchall() == kept.fetchall()
+        True
+        """
         return of_answer(self._connection, self._rows(), self._alias)
 
     def close(self) -> None:
-        """Do nothing: a relation holds no rows unless it was executed."""
+        """
+        Do nothing: a relation holds no rows unless it was executed.
+
+        Examples
+        --------
+        >>> inlay.sql("SELECT 1").close()
+        """
 
     def fetchall(self) -> Rows:
-        """Fetch all rows."""
+        """
+        Fetch all rows.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 4), (2, 6)) t(a, b)")
+        >>> r.fetchall()
+        [(1, 4), (2, 6)]
+        """
         return self._stream().fetchall()
 
     def fetchone(self) -> tuple[Any, ...] | None:
-        """Fetch the next row, or None. The first call runs the query; other methods give all rows all the same."""
+        """
+        Fetch the next row, or None. The first call runs the query; other methods give all rows all the same.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 4), (2, 6)) t(a, b)")
+        >>> r.fetchone(), r.fetchone(), r.fetchone()
+        ((1, 4), (2, 6), None)
+        """
         with self._reading_lock:
             if self._reading is None:
                 self._reading = iter(self._stream())
             return next(self._reading, None)
 
     def fetchmany(self, size: int = 1) -> Rows:
-        """Fetch up to `size` of the rows that `fetchone` would give."""
+        """
+        Fetch up to `size` of the rows that `fetchone` would give.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 4), (2, 6)) t(a, b)")
+        >>> r.fetchmany(5)
+        [(1, 4), (2, 6)]
+        """
         rows = (self.fetchone() for _ in range(size))
         return [row for row in itertools.takewhile(lambda row: row is not None, rows) if row is not None]
 
@@ -255,47 +462,113 @@ class Relation(Reshape):
         return iter(self._stream())
 
     def to_dicts(self) -> Records:
-        """Fetch all rows as dictionaries."""
+        """
+        Fetch all rows as dictionaries.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 4), (2, 6)) t(a, b)")
+        >>> r.to_dicts()
+        [{'a': 1, 'b': 4}, {'a': 2, 'b': 6}]
+        """
         return [dict(zip(self._names, row, strict=True)) for row in self]
 
     def fetchnumpy(self, decimal: str | None = None, strings: str | None = None) -> dict[str, Any]:
-        """Fetch one NumPy array per column, of shape ``(n,)``, masked where NULL; see `Connection.fetchnumpy`."""
+        """
+        Fetch one NumPy array per column, of shape ``(n,)``, masked where NULL; see `Connection.fetchnumpy`.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 4), (2, 6)) t(a, b)")
+        >>> r.fetchnumpy()["b"].tolist()
+        [4, 6]
+        """
         return self._stream().fetchnumpy(decimal, strings)
 
     def df(self, decimal: str | None = None) -> Any:
-        """Fetch a pandas data frame; see `Connection.df`."""
+        """
+        Fetch a pandas data frame; see `Connection.df`.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 4), (2, 6)) t(a, b)")
+        >>> r.df()["b"].tolist()
+        [4, 6]
+        """
         return self._stream().df(decimal)
 
     to_df = df
     fetchdf = df
 
     def arrow(self) -> Any:
-        """Fetch a `pyarrow.Table`."""
+        """
+        Fetch a `pyarrow.Table`.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 4), (2, 6)) t(a, b)")
+        >>> r.arrow().to_pydict()
+        {'a': [1, 2], 'b': [4, 6]}
+        """
         return self._stream().arrow()
 
     to_arrow_table = arrow
     fetch_arrow_table = arrow
 
-    def fetch_record_batch(self, rows_per_batch: int = 131_072) -> Any:
-        """Fetch a `pyarrow.RecordBatchReader`; batches are converted when they are read."""
-        return self._stream().fetch_record_batch(rows_per_batch)
+    def fetch_record_batch(self, rows_per_batch: int | None = None, *, batch_size: int | None = None) -> Any:
+        """
+        Fetch a `pyarrow.RecordBatchReader`; batches are converted when they are read.
+
+        They have `rows_per_batch` rows (`batch_size` means the same), the last one what is left.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 4), (2, 6)) t(a, b)")
+        >>> r.fetch_record_batch().read_all().num_rows
+        2
+        """
+        return self._stream().fetch_record_batch(rows_per_batch if batch_size is None else batch_size)
 
     fetch_arrow_reader = fetch_record_batch
     to_arrow_reader = fetch_record_batch
 
     def pl(self, *, lazy: bool = False) -> Any:
-        """Fetch a Polars data frame, or its `LazyFrame`."""
+        """
+        Fetch a Polars data frame, or its `LazyFrame`.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 4), (2, 6)) t(a, b)")
+        >>> r.pl()["b"].to_list()
+        [4, 6]
+        """
         frame = self._stream().pl()
         return frame.lazy() if lazy else frame
 
     def torch(self, decimal: str | None = None) -> dict[str, Any]:
-        """Fetch a PyTorch tensor per column, of shape ``(n,)``; see `Connection.torch`."""
+        """
+        Fetch a PyTorch tensor per column, of shape ``(n,)``; see `Connection.torch`.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 4), (2, 6)) t(a, b)")
+        >>> r.torch()["b"].tolist()  # doctest: +SKIP
+        [4, 6]
+        """
         from inlay._tensors import torch_tensors
 
         return torch_tensors(self.fetchnumpy(decimal))
 
     def tf(self, decimal: str | None = None) -> dict[str, Any]:
-        """Fetch a TensorFlow tensor per column, of shape ``(n,)``; see `Connection.torch`."""
+        """
+        Fetch a TensorFlow tensor per column, of shape ``(n,)``; see `Connection.torch`.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 4), (2, 6)) t(a, b)")
+        >>> r.tf()["b"].numpy().tolist()  # doctest: +SKIP
+        [4, 6]
+        """
         from inlay._tensors import tensorflow_tensors
 
         return tensorflow_tensors(self.fetchnumpy(decimal))
@@ -327,7 +600,15 @@ class Relation(Reshape):
         return self._picture()
 
     def preview(self, limit: int = 10) -> str:
-        """Draw the first rows."""
+        """
+        Draw the first rows.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 4), (2, 6)) t(a, b)")
+        >>> print(r.preview(1).splitlines()[0][:1])
+        ┌
+        """
         return self.limit(limit)._picture()
 
     def show(
@@ -339,7 +620,13 @@ class Relation(Reshape):
         null_value: str | None = None,
         render_mode: Any = None,
     ) -> None:
-        """Print the first and last rows as a table."""
+        """
+        Print the first and last rows as a table.
+
+        Examples
+        --------
+        >>> inlay.sql("SELECT 1 AS a").show()  # doctest: +SKIP
+        """
         if render_mode is not None and str(getattr(render_mode, "name", render_mode)).upper() != "ROWS":
             raise bad(f"render_mode={render_mode!r}: tables are drawn with a line for each row, RenderMode.ROWS")
         print(self._picture(max_width=max_width, max_rows=max_rows, max_col_width=max_col_width, null_value=null_value))
@@ -358,109 +645,46 @@ class Relation(Reshape):
         return {"text/plain": repr(self), "text/html": table + (f"<p><small>{hint}</small></p>" if more else "")}
 
     def explain(self, type: Any = "standard") -> str:
-        """Return the plan; ``"analyze"`` runs the query and says what each step took."""
+        """
+        Return the plan; ``"analyze"`` runs the query and says what each step took.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 4), (2, 6)) t(a, b)")
+        >>> "a" in r.filter("a > 1").explain()
+        True
+        """
         kind = str(getattr(type, "name", type)).lower()
         if kind not in ("standard", "analyze"):
             raise bad(f"type={type!r}: expected 'standard' or 'analyze'")
         analyze = "ANALYZE " if kind == "analyze" else ""
         return "\n".join(str(row[-1]) for row in self._run(f"EXPLAIN {analyze}{self._sql}").fetchall())
 
-    # Writing.
+    # Further SQL, and functions of Python.
 
     def query(self, virtual_table_name: str, sql_query: str) -> Relation | None:
-        """Run SQL in which this relation has a name."""
+        """
+        Run SQL in which this relation has a name.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 4), (2, 6)) t(a, b)")
+        >>> r.query("n", "SELECT sum(b) FROM n").fetchall()
+        [(10,)]
+        """
         sql, tables = self._view()
         return relation(self._connection, sql_query, {**tables, virtual_table_name: sql}, is_script=False)
 
-    def create(self, table_name: str) -> None:
-        """Make a table of the rows."""
-        sql, tables = self._view()
-        self._connection._run(f"CREATE TABLE {quote_path(table_name)} AS {sql}", tables)
-
-    to_table = create
-
-    def create_view(self, view_name: str, replace: bool = True) -> Relation:
-        """
-        Make a view of the query.
-
-        Python objects that it names are registered, and the view is temporary then.
-        """
-        sql, tables = self._view()
-        for name, table in tables.items():
-            if isinstance(table, str):
-                self._connection._run(f"CREATE OR REPLACE TEMPORARY VIEW {quote(name)} AS {table}", {})
-            else:
-                self._connection.register(name, table)
-        kind = f"CREATE {'OR REPLACE ' if replace else ''}{'TEMPORARY ' if tables else ''}VIEW"
-        self._connection._run(f"{kind} {quote_path(view_name)} AS {sql}", {})
-        return self._derive(f"SELECT * FROM {quote_path(view_name)}", {}, alias=view_name.rpartition(".")[2])
-
-    to_view = create_view
-
-    def insert_into(self, table_name: str) -> None:
-        """Add the rows to a table."""
-        # Under other names, so that the table may be called as an object that the query reads.
-        sql, tables = self._view()
-        self._connection._run(f"INSERT INTO {quote_path(table_name)} {sql}", tables)
-
-    def _of_table(self, action: str) -> str:
-        if self._table is None:
-            raise bad(f"{action} is for relations that are a table, as table() gives them")
-        return quote_path(self._table)
-
-    def insert(self, values: Any) -> None:
-        """Add a row of these values to the table that this relation is."""
-        self._run(f"INSERT INTO {self._of_table('insert()')} VALUES ({', '.join(map(sql_of, values))})")
-
-    def update(self, set: Mapping[str, Any], *, condition: Any = None) -> None:
-        """Change columns of the table that this relation is, of all rows or those for which a condition is true."""
-        changes = ", ".join(f"{quote(name)} = {sql_of(value)}" for name, value in set.items())
-        where = f" WHERE {condition_text(condition)}" if condition is not None else ""
-        self._run(f"UPDATE {self._of_table('update()')} SET {changes}{where}")
-
-    def to_csv(self, file_name: Any, *, sep: str | None = None, na_rep: str | None = None, **options: Any) -> None:
-        """
-        Write the rows to a CSV file.
-
-        Options are those of COPY, such as `header`, `compression`, `date_format`, `timestamp_format`; `quotechar` and
-        `escapechar` are QUOTE and ESCAPE.
-        """
-        renamed = {
-            "quotechar": "quote",
-            "escapechar": "escape",
-            "date_format": "dateformat",
-            "timestamp_format": "timestampformat",
-        }
-        given: dict[str, Any] = {"delimiter": sep, "nullstr": na_rep, "header": True}
-        given |= {renamed.get(name, name): value for name, value in options.items() if name != "quoting"}
-        quoting = options.get("quoting")
-        if str(quoting).lower() in ("1", "all", "quote_all", "force"):
-            given["force_quote"] = StarExpression()
-        elif str(quoting).lower() not in ("none", "0", "minimal", "quote_minimal"):
-            raise bad(f"quoting={quoting!r}: expected csv.QUOTE_ALL, or csv.QUOTE_MINIMAL, which is the default")
-        self._copy(file_name, "csv", given)
-
-    write_csv = to_csv
-
-    def to_parquet(self, file_name: Any, **options: Any) -> None:
-        """Write the rows to a Parquet file; options are those of COPY, such as `compression` and `row_group_size`."""
-        self._copy(file_name, "parquet", options)
-
-    write_parquet = to_parquet
-
-    def _copy(self, path: Any, format: str, options: Mapping[str, Any]) -> None:
-        import os
-
-        parts = [f"FORMAT {format}"]
-        for name, value in options.items():
-            if isinstance(value, (list, tuple)):
-                parts.append(f"{_parts.option_name(name)} ({', '.join(map(quote, value))})")
-            elif value is not None:
-                parts.append(f"{_parts.option_name(name)} {sql_of(value)}")
-        self._run(f"COPY (\n{self._sql}\n) TO {sql_of(os.fsdecode(path))} ({', '.join(parts)})")
-
     def map(self, map_function: Callable[[Any], Any], *, schema: Any = None) -> Relation:
-        """Apply a function to the rows as a pandas data frame; it returns another, which is a relation then."""
+        """
+        Apply a function to the rows as a pandas data frame; it returns another, which is a relation then.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 4), (2, 6)) t(a, b)")
+        >>> r.map(lambda frame: frame * 2).fetchall()
+        [(2, 8), (4, 12)]
+        """
         return of_object(self._connection, map_function(self.df()))
 
 

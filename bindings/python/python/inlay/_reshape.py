@@ -20,11 +20,27 @@ class Reshape(Aggregates):
     """A query, its aggregates, and what changes the shape of its rows."""
 
     def group_by(self, *columns: Any) -> Groups:
-        """Begin an aggregation by groups, which `agg` completes: ``trips.group_by("city").agg("sum(km)")``."""
+        """
+        Begin an aggregation by groups, which `agg` completes: ``trips.group_by("city").agg("sum(km)")``.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES ('Ulm', 3), ('Bonn', 8), ('Ulm', 4)) t(city, km)")
+        >>> r.group_by("city").agg("sum(km)").order("city").fetchall()
+        [('Bonn', 8), ('Ulm', 7)]
+        """
         return Groups(self, columns)
 
     def pivot(self, column: Any, values: Iterable[Any], aggregate: Any) -> Relation:
-        """Make a column for each of the values of `column`: what `aggregate` gives there. Other columns are groups."""
+        """
+        Make a column for each of the values of `column`: what `aggregate` gives there. Other columns are groups.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES ('Ulm', 3), ('Bonn', 8), ('Ulm', 4)) t(city, km)")
+        >>> r.pivot("city", ["Ulm", "Bonn"], "sum(km)").fetchall()
+        [(7, 8)]
+        """
         words = ", ".join(map(sql_of, values))
         if not words:
             raise bad("pivot() needs at least one value")
@@ -33,7 +49,15 @@ class Reshape(Aggregates):
         return self._derive(f"SELECT * FROM (SELECT * FROM {self._source()}) PIVOT ({text})")
 
     def unpivot(self, *columns: str, name: str = "name", value: str = "value") -> Relation:
-        """Make a row of each of the columns; `name` says which, `value` what stood there."""
+        """
+        Make a row of each of the columns; `name` says which, `value` what stood there.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 4), (2, 6)) t(a, b)")
+        >>> r.unpivot("a", "b").fetchall()
+        [('a', 1), ('b', 4), ('a', 2), ('b', 6)]
+        """
         if not columns:
             raise bad("unpivot() needs at least one column")
         inner = f"(SELECT * FROM {self._source()})"
@@ -41,14 +65,29 @@ class Reshape(Aggregates):
         return self._derive(f"SELECT * FROM {inner} UNPIVOT ({quote(value)} FOR {quote(name)} IN ({words}))")
 
     def unnest(self, *columns: str) -> Relation:
-        """Make a row for each element of these columns' lists."""
+        """
+        Make a row for each element of these columns' lists.
+
+        Examples
+        --------
+        >>> inlay.sql("SELECT 1 AS i, [5, 6] AS l").unnest("l").fetchall()
+        [(1, 5), (1, 6)]
+        """
         if not columns:
             raise bad("unnest() needs at least one column")
         words = ", ".join(f"unnest({quote(column)}) AS {quote(column)}" for column in columns)
         return self._derive(f"SELECT * REPLACE ({words}) FROM {self._source()}")
 
     def iter_rows(self, batch_size: int = 1024) -> Iterator[tuple[Any, ...]]:
-        """Fetch one row after the other, of which `batch_size` are converted at once."""
+        """
+        Fetch one row after the other, of which `batch_size` are converted at once.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES (1, 4), (2, 6)) t(a, b)")
+        >>> list(r.iter_rows())
+        [(1, 4), (2, 6)]
+        """
         if batch_size < 1:
             raise bad("iter_rows() needs a batch_size of at least 1")
         rows = self._stream()
@@ -67,7 +106,15 @@ class Groups:
         self._columns = columns
 
     def agg(self, *aggregates: Any) -> Relation:
-        """Aggregate each group: SQL, or expressions. The columns of the groups come first."""
+        """
+        Aggregate each group: SQL, or expressions. The columns of the groups come first.
+
+        Examples
+        --------
+        >>> r = inlay.sql("SELECT * FROM (VALUES ('Ulm', 3), ('Bonn', 8), ('Ulm', 4)) t(city, km)")
+        >>> r.group_by("city").agg("max(km)", "count(*)").order("city").fetchall()  # doctest: +SKIP
+        [('Bonn', 8, 1), ('Ulm', 4, 2)]
+        """
         if not aggregates:
             raise bad("agg() needs at least one aggregate")
         keys = [select_item(column) for column in self._columns]

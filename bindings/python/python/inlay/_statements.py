@@ -28,22 +28,54 @@ class Statement:
 
     @property
     def query(self) -> str:
-        """Its text."""
+        """
+        Its text.
+
+        Examples
+        --------
+        >>> statement = inlay.extract_statements("SELECT $a")[0]
+        >>> statement.query
+        'SELECT $a'
+        """
         return self._query
 
     @property
     def type(self) -> StatementType:
-        """What it does."""
+        """
+        What it does.
+
+        Examples
+        --------
+        >>> statement = inlay.extract_statements("SELECT $a")[0]
+        >>> statement.type.name
+        'SELECT'
+        """
         return StatementType[self._kind]
 
     @property
     def named_parameters(self) -> set[str]:
-        """Names of its parameters; those by position are called by their numbers."""
+        """
+        Names of its parameters; those by position are called by their numbers.
+
+        Examples
+        --------
+        >>> statement = inlay.extract_statements("SELECT $a")[0]
+        >>> statement.named_parameters
+        {'a'}
+        """
         return set(self._parameters)
 
     @property
     def expected_result_type(self) -> list[ExpectedResultType]:
-        """What it may give: rows, how many rows it changed, nothing."""
+        """
+        What it may give: rows, how many rows it changed, nothing.
+
+        Examples
+        --------
+        >>> statement = inlay.extract_statements("SELECT $a")[0]
+        >>> [each.name for each in statement.expected_result_type]
+        ['QUERY_RESULT']
+        """
         if self._kind in _NOTHING:
             return [ExpectedResultType.NOTHING]
         rows = [ExpectedResultType.CHANGED_ROWS, ExpectedResultType.QUERY_RESULT]

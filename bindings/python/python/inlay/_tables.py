@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
+from collections.abc import Iterator
 from typing import Any
 
 from inlay.exceptions import InvalidInputException
@@ -74,3 +75,98 @@ def _column(values: Any) -> Any:
     if not isinstance(values, (list, tuple)):
         return values
     return np.fromiter(values, dtype=object, count=len(values))
+
+
+def list_of(array: Any) -> Any:
+    """Make a list of an array or a Series, which is a parameter: masked values are None, moments what SQL has."""
+    import numpy as np
+
+    if hasattr(array, "to_numpy"):
+        array = array.to_numpy()
+    if array.ndim == 0:
+        return array[()]
+    if isinstance(array, np.ma.MaskedArray) or getattr(array.dtype, "kind", "O") not in "mM":
+        items: list[Any] = array.tolist()
+        return items
+    if array.ndim > 1:
+        return [list_of(row) for row in array]
+    return list(array)
+
+
+def even_batches(reader: Any, rows: int) -> Any:
+    """Make a reader whose batches have so many rows each, but for the last one."""
+    import pyarrow as pa
+
+    if rows < 1:
+        raise InvalidInputException(f"rows_per_batch={rows}: a batch has at least one row")
+
+    def joined(parts: list[Any]) -> Any:
+        return parts[0] if len(parts) == 1 else pa.Table.from_batches(parts).combine_chunks().to_batches()[0]
+
+    def batches() -> Iterator[Any]:
+        parts: list[Any] = []
+        missing = rows
+        for batch in reader:
+            while batch.num_rows:
+                part = batch.slice(0, missing)
+                batch = batch.slice(part.num_rows)
+                parts.append(part)
+                missing -= part.num_rows
+                if not missing:
+                    yield joined(parts)
+                    parts, missing = [], rows
+        if parts:
+            yield joined(parts)
+
+    return pa.RecordBatchReader.from_batches(reader.schema, batches())
+
+
+def no_table(name: str, value: Any) -> str:
+    """Say of a variable with a table's name why it is none, and what makes one of it."""
+    kind = type(value)
+    written = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    if kind.__module__.startswith("scipy.sparse"):
+        return f"the variable {name} is a {written}, which is no table: {name}.toarray() is one"
+    if isinstance(value, str):
+        return (
+            f"the variable {name} is a str, which is no table: read_csv({name}) and the like read a file of this name"
+        )
+    return f"the variable {name} is of type {written}, which is no table; data frames, Arrow tables and arrays are"
+
+
+def index_hints(name: str, names: Any) -> list[tuple[str, str]]:
+    """Say of the names in a data frame's index that they are no columns."""
+    hint = f"it is the index of {name}, which is left out: {name}.reset_index() makes it a column"
+    return [(each, hint) for each in names if isinstance(each, str)]
+
+
+def plain_columns(frame: Any) -> Any:
+    """
+    Make columns of pandas' own types what SQL has: periods DATE or TIMESTAMP where they begin, intervals STRUCTs.
+
+    Categories that are intervals, as `pandas.cut` makes them, are words in their order.
+    """
+    import pandas as pd
+
+    changed = {name: made for name in frame.columns if (made := _plain_column(pd, frame[name])) is not None}
+    return frame.assign(**changed) if changed else frame
+
+
+def _plain_column(pd: Any, column: Any) -> Any:
+    categories = getattr(column.dtype, "categories", None)
+    if categories is not None:
+        if isinstance(categories.dtype, pd.IntervalDtype):
+            return column.cat.rename_categories([str(each) for each in categories])
+        if isinstance(categories.dtype, pd.PeriodDtype):
+            column = column.astype(categories.dtype)
+    if isinstance(column.dtype, pd.PeriodDtype):
+        moments = column.dt.start_time
+        one = pd.Period("2024-01-01", freq=column.dtype.freq)
+        # Days and longer periods begin at midnight.
+        if one.end_time - one.start_time > pd.Timedelta(hours=23):
+            moments = pd.Series([None if pd.isna(each) else each.date() for each in moments], column.index, object)
+        return moments
+    if isinstance(column.dtype, pd.IntervalDtype):
+        ends = [None if pd.isna(each) else {"left": each.left, "right": each.right} for each in column]
+        return pd.Series(ends, column.index, object)
+    return None

@@ -309,6 +309,13 @@ def result(value: Any) -> tuple[str, Any]:
 
         if isinstance(value, pyarrow.Scalar):
             return "scalar", value.as_py()
+        if hasattr(value, "schema"):
+            # A table or a batch of one column is that column.
+            if value.num_columns != 1:
+                raise WrongResult(
+                    f"a function gave a table of {value.num_columns} columns; one of one column is a column"
+                )
+            value = value.column(0)
         return "arrow", pyarrow.table({"result": value})
     if module == "pandas" and hasattr(value, "to_numpy"):
         import pyarrow
@@ -327,6 +334,10 @@ def _item(value: Any) -> Any:
     return value[()] if isinstance(value, numpy.ndarray) else value
 
 
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
 def _type_of(annotation: Any, name: str, what: str) -> str:
     """Make a SQL type of an annotation, of a type of SQL, or of a text."""
     if isinstance(annotation, str):
@@ -336,8 +347,17 @@ def _type_of(annotation: Any, name: str, what: str) -> str:
         members = [member for member in typing.get_args(annotation) if member is not type(None)]
         if len(members) == 1:
             return _type_of(members[0], name, what)
+        kinds = [_type_of(member, name, what) for member in members]
+        tagged = [f"{_quoted(f'u{number}')} {kind}" for number, kind in enumerate(kinds, 1)]
+        return f"UNION({', '.join(tagged)})"
     if typing.get_origin(annotation) is list and len(typing.get_args(annotation)) == 1:
         return f"{_type_of(typing.get_args(annotation)[0], name, what)}[]"
+    if typing.get_origin(annotation) is dict and len(typing.get_args(annotation)) == 2:
+        key, value = (_type_of(each, name, what) for each in typing.get_args(annotation))
+        return f"MAP({key}, {value})"
+    if isinstance(annotation, dict) and annotation:
+        fields = [f"{_quoted(str(field))} {_type_of(kind, name, what)}" for field, kind in annotation.items()]
+        return f"STRUCT({', '.join(fields)})"
     try:
         return str(sqltypes.sqltype(annotation))
     except (KeyError, AttributeError):
@@ -346,10 +366,31 @@ def _type_of(annotation: Any, name: str, what: str) -> str:
 
 
 def _signature(function: Callable[..., Any]) -> inspect.Signature:
+    """Describe a function. An annotation that is a text is evaluated if it is Python's, and otherwise a type of SQL."""
     try:
         return inspect.signature(function, eval_str=True)
-    except (TypeError, ValueError, NameError):
+    except (AttributeError, NameError, SyntaxError):
+        return _signature_of_texts(function)
+    except (TypeError, ValueError):
         return inspect.Signature([inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL)])
+
+
+def _signature_of_texts(function: Callable[..., Any]) -> inspect.Signature:
+    """Describe a function whose annotations are not all Python's: ``"TABLE"``, ``"VARCHAR[]"``."""
+    signature = inspect.signature(function)
+    known = getattr(inspect.unwrap(function), "__globals__", {})
+
+    def evaluated(annotation: Any) -> Any:
+        if not isinstance(annotation, str):
+            return annotation
+        try:
+            value = eval(annotation, known)
+        except (AttributeError, NameError, SyntaxError, TypeError):
+            return annotation.strip("\"'")
+        return value
+
+    parameters = [each.replace(annotation=evaluated(each.annotation)) for each in signature.parameters.values()]
+    return signature.replace(parameters=parameters, return_annotation=evaluated(signature.return_annotation))
 
 
 def _without_connection(signature: inspect.Signature) -> inspect.Signature:
@@ -380,7 +421,8 @@ def _parameters(
     if return_type is None:
         return_type = signature.return_annotation
     if return_type is inspect.Signature.empty:
-        raise InvalidInputException(f'function "{name}" needs return_type, or an annotation of what it gives')
+        example = f"'DOUBLE', or def {name_of(name)}(...) -> float"
+        raise InvalidInputException(f'function "{name}" needs return_type, the type of what it gives: {example}')
     returns = _type_of(return_type, name, "return_type")
     if given is not None:
         kinds = [given] if isinstance(given, str) else list(given)
@@ -393,7 +435,9 @@ def _parameters(
         return [(n, _type_of(kind, name, "parameters")) for n, kind in zip(names, kinds, strict=False)], False, returns
     untyped = [each.name for each in own if each.annotation is inspect.Parameter.empty]
     if untyped:
-        message = f'function "{name}" needs parameters, or annotations; there is none for {", ".join(untyped)}'
+        annotated = ", ".join(f"{each.name}: float" for each in own)
+        example = f"{['DOUBLE'] * len(own)}, or def {name_of(name)}({annotated})"
+        message = f'function "{name}" needs parameters, the types of {", ".join(untyped)}: {example}'
         raise InvalidInputException(message)
     return [(each.name, _type_of(each.annotation, name, "parameters")) for each in own], takes_any, returns
 
@@ -446,6 +490,8 @@ def create_function(
     cost: float | None = None,
 ) -> Connection:
     """Make a function callable from SQL; see the stubs."""
+    if not callable(function):
+        raise InvalidInputException(f'function "{name}": expected something to call, got {function!r}')
     style = _word(type, _STYLES, "type")
     special = _word(null_handling, ("default", "special"), "null_handling") == "special"
     forgives = _word(exception_handling, ("default", "return_null"), "exception_handling") == "return_null"
@@ -472,7 +518,7 @@ def create_function(
             options=options,
             volatility="volatile" if side_effects else "immutable" if deterministic else "stable",
             is_strict=is_duckdbs and not special,
-            refuses_null=style == "native" and not special and not forgives,
+            refuses_null=is_duckdbs and not special and not forgives,
             forgives=forgives,
             is_blocking=blocking,
         ),
@@ -517,35 +563,43 @@ def create_aggregate(
     return self
 
 
+def decorator(name: Any, make: Callable[[str, F], Any]) -> Any:
+    """
+    Give a decorator, or decorate at once: `name` is a name, None, or what ``@con.udf`` stands before.
+
+    `make` is told the name and the object.
+    """
+    if name is not None and not isinstance(name, str) and not callable(name):
+        raise InvalidInputException(f"the name of a function is a text, not {name!r}")
+
+    def decorated(made: F) -> F:
+        make(name if isinstance(name, str) else made.__name__, made)
+        return made
+
+    return decorated(name) if callable(name) else decorated
+
+
 def udaf(
     self: Connection,
-    name: str | None = None,
+    name: Any = None,
     parameters: Any = None,
     return_type: Any = None,
     **options: Any,
-) -> Callable[[F], F]:
+) -> Any:
     """Decorate a class or a function to make it an aggregate of SQL; see the stubs."""
-
-    def decorated(made: F) -> F:
-        create_aggregate(self, name or made.__name__, made, parameters, return_type, **options)
-        return made
-
-    return decorated
+    return decorator(name, lambda n, made: create_aggregate(self, n, made, parameters, return_type, **options))
 
 
 def udf(
     self: Connection,
-    name: str | None = None,
+    name: Any = None,
     parameters: Any = None,
     return_type: Any = None,
     *,
     type: Any = "numpy",
     **options: Any,
-) -> Callable[[F], F]:
+) -> Any:
     """Decorate a function to make it callable from SQL; see the stubs."""
-
-    def decorated(function: F) -> F:
-        create_function(self, name or function.__name__, function, parameters, return_type, type=type, **options)
-        return function
-
-    return decorated
+    return decorator(
+        name, lambda n, made: create_function(self, n, made, parameters, return_type, type=type, **options)
+    )

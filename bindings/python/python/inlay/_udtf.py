@@ -11,14 +11,12 @@ import builtins
 import inspect
 import types
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from inlay import _udf
 from inlay._calling import with_connection
 from inlay._inlay import Connection
 from inlay.exceptions import InvalidInputException
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 #: What a body may have instead of a return.
 _YIELDS = (ast.Yield, ast.YieldFrom)
@@ -207,7 +205,8 @@ def create_table_function(
     signature = _signature(name, function, parameters)
     types_of, takes_any, _ = _udf._parameters(name, signature, parameters, "BOOLEAN")
     if takes_any:
-        raise InvalidInputException(f'function "{name}" needs parameters with names, not *args')
+        message = f'function "{name}" needs a type for each parameter: parameters=["TABLE", "INTEGER"], or annotations'
+        raise InvalidInputException(message)
     is_class = isinstance(function, builtins.type)
     if is_class and not any(kind.upper() == "TABLE" for _, kind in types_of):
         raise InvalidInputException(f'function "{name}" is a class, which is given a table: a parameter "TABLE"')
@@ -232,15 +231,10 @@ def create_table_function(
 
 def udtf(
     self: Connection,
-    name: str | None = None,
+    name: Any = None,
     parameters: Any = None,
     columns: Any = None,
     **options: Any,
-) -> Callable[[F], F]:
+) -> Any:
     """Decorate a function that gives rows to make it a table function of SQL; see the stubs."""
-
-    def decorated(function: F) -> F:
-        create_table_function(self, name or function.__name__, function, parameters, columns, **options)
-        return function
-
-    return decorated
+    return _udf.decorator(name, lambda n, made: create_table_function(self, n, made, parameters, columns, **options))

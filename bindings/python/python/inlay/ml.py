@@ -15,6 +15,7 @@ order: numbers, truth values, dates (as days) and texts, which are encoded one-h
 from __future__ import annotations
 
 import datetime
+import difflib
 import functools
 import importlib
 import json
@@ -52,32 +53,34 @@ _MODULES = (
 )
 
 _FUNCTIONS = """
-CREATE OR REPLACE AGGREGATE ml_train(estimator VARCHAR, parameters VARCHAR, *) RETURNS BLOB LANGUAGE PYTHON {
+CREATE OR REPLACE AGGREGATE ml_train(estimator VARCHAR, parameters VARCHAR, *) RETURNS BLOB
+LANGUAGE PYTHON WITH (decimal = 'float') {
     from inlay import ml
     return ml._train(estimator, parameters, args)
 };
-CREATE OR REPLACE AGGREGATE ml_score(model BLOB, *) RETURNS DOUBLE LANGUAGE PYTHON {
+CREATE OR REPLACE AGGREGATE ml_score(model BLOB, *) RETURNS DOUBLE LANGUAGE PYTHON WITH (decimal = 'float') {
     from inlay import ml
     return ml._score(model, args)
 };
 CREATE OR REPLACE AGGREGATE ml_cross_validate(estimator VARCHAR, parameters VARCHAR, folds INTEGER, *)
-RETURNS DOUBLE[] LANGUAGE PYTHON {
+RETURNS DOUBLE[] LANGUAGE PYTHON WITH (decimal = 'float') {
     from inlay import ml
     return ml._cross_validate(estimator, parameters, folds, args)
 };
-CREATE OR REPLACE FUNCTION ml_predict(model BLOB, *) RETURNS DOUBLE LANGUAGE PYTHON_MAP {
+CREATE OR REPLACE FUNCTION ml_predict(model BLOB, *) RETURNS DOUBLE LANGUAGE PYTHON_MAP WITH (decimal = 'float') {
     from inlay import ml
     return ml._predict(model, args)
 };
-CREATE OR REPLACE FUNCTION ml_predict_class(model BLOB, *) RETURNS VARCHAR LANGUAGE PYTHON_MAP {
+CREATE OR REPLACE FUNCTION ml_predict_class(model BLOB, *) RETURNS VARCHAR
+LANGUAGE PYTHON_MAP WITH (decimal = 'float') {
     from inlay import ml
     return ml._predict_class(model, args)
 };
-CREATE OR REPLACE FUNCTION ml_confidence(model BLOB, *) RETURNS DOUBLE LANGUAGE PYTHON_MAP {
+CREATE OR REPLACE FUNCTION ml_confidence(model BLOB, *) RETURNS DOUBLE LANGUAGE PYTHON_MAP WITH (decimal = 'float') {
     from inlay import ml
     return ml._confidence(model, args)
 };
-CREATE OR REPLACE FUNCTION ml_info(model BLOB) RETURNS VARCHAR LANGUAGE PYTHON_MAP {
+CREATE OR REPLACE FUNCTION ml_info(model BLOB) RETURNS VARCHAR LANGUAGE PYTHON_MAP WITH (decimal = 'float') {
     from inlay import ml
     return ml._info(model)
 }
@@ -104,6 +107,24 @@ def install(con: Connection) -> None:
     Make the functions ``ml_...``, the tables ``ml_store`` and ``ml_scores`` and the view ``ml_models``.
 
     Functions of an earlier version are replaced; models that are stored stay.
+
+    Parameters
+    ----------
+    con
+        A connection whose database takes changes. The functions run where ``allow_python`` is on.
+
+    Raises
+    ------
+    inlay.Error
+        The database takes no changes, or has something else of these names. Nothing is made then.
+
+    Examples
+    --------
+    >>> import inlay, inlay.ml
+    >>> con = inlay.connect(allow_python=True)
+    >>> inlay.ml.install(con)
+    >>> con.execute("SELECT count(*) FROM ml_models").fetchone()
+    (0,)
     """
     con.execute("BEGIN")
     try:
@@ -115,11 +136,143 @@ def install(con: Connection) -> None:
     con.execute("COMMIT")
 
 
+def dump(estimator: Any, features: int | Sequence[str] | None = None) -> bytes:
+    """
+    Make a model of an estimator that was trained in Python, for ``ml_predict`` and the like.
+
+    Parameters
+    ----------
+    estimator
+        Anything with ``predict`` that was fitted: an estimator or a whole pipeline of scikit-learn, or of a package
+        like it. One that was fitted with a data frame is given data frames with the same names of columns.
+    features
+        How many features it takes, or their names, where it does not say (``n_features_in_``, ``feature_names_in_``).
+        SQL gives features in this order.
+
+    Returns
+    -------
+    bytes
+        What ``ml_train`` gives, too: a header, and the pickled estimator.
+
+    Raises
+    ------
+    inlay.InvalidInputException
+        It cannot predict, was not fitted, cannot be pickled, or does not say how many features it takes.
+
+    Examples
+    --------
+    >>> import inlay, inlay.ml, numpy as np
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> x = np.arange(10.0).reshape(-1, 1)
+    >>> line = make_pipeline(StandardScaler(), LinearRegression()).fit(x, 2 * x[:, 0] + 1)
+    >>> con = inlay.connect(allow_python=True)
+    >>> inlay.ml.install(con)
+    >>> _ = con.execute("INSERT INTO ml_store VALUES ('line', ?)", [inlay.ml.dump(line)])
+    >>> con.execute("SELECT round(ml_predict(model, 20.0), 3) FROM ml_store WHERE name = 'line'").fetchone()
+    (41.0,)
+    """
+    name = _name_of(estimator)
+    if not callable(getattr(estimator, "predict", None)):
+        raise InvalidInputException(f"a {type(estimator).__name__} cannot predict: it has no method predict")
+    _check_fitted(estimator, name)
+    names = getattr(estimator, "feature_names_in_", None)
+    if features is None:
+        count = len(names) if names is not None else getattr(estimator, "n_features_in_", None)
+    elif isinstance(features, int):
+        count = features
+    else:
+        names = list(features)
+        count = len(names)
+    if not isinstance(count, int):
+        raise InvalidInputException(f"{name} does not say how many features it takes: features=3, or their names")
+    classes = getattr(estimator, "classes_", None)
+    given = estimator.get_params(deep=False) if hasattr(estimator, "get_params") and not _steps(estimator) else {}
+    header = {
+        "estimator": name,
+        "parameters": json.dumps(given, default=str),
+        "classes": None if classes is None else json.dumps([str(one) for one in classes]),
+        "rows": None,
+        "features": count,
+        "names": None if names is None else [str(each) for each in names],
+        "training_score": None,
+        "data": None,
+    }
+    return _packed(header, estimator)
+
+
+def _steps(estimator: Any) -> list[Any]:
+    """The estimators that a pipeline goes through."""
+    steps = getattr(estimator, "steps", None)
+    return [step for _, step in steps] if isinstance(steps, list) else []
+
+
+def _name_of(estimator: Any) -> str:
+    steps = _steps(estimator)
+    inner = f"({', '.join(map(_name_of, steps))})" if steps else ""
+    return f"{type(estimator).__name__}{inner}"
+
+
+def _check_fitted(estimator: Any, name: str) -> None:
+    try:
+        from sklearn.base import BaseEstimator
+        from sklearn.exceptions import NotFittedError
+        from sklearn.utils.validation import check_is_fitted
+    except ImportError:
+        return
+    # Estimators of others say it themselves when they are used.
+    if not isinstance(estimator, BaseEstimator):
+        return
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError as error:
+        raise InvalidInputException(f"{name} was not fitted; call fit() before dump()") from error
+
+
+def _packed(header: Mapping[str, Any], estimator: Any) -> bytes:
+    """A model: what it is, and the estimator."""
+    whole = {
+        "id": str(uuid.uuid4()),
+        **header,
+        "trained_at": datetime.datetime.now(datetime.timezone.utc).isoformat(),
+        "versions": _versions(),
+    }
+    text = json.dumps(whole).encode()
+    try:
+        pickled = pickle.dumps(estimator, protocol=5)
+    except Exception as error:
+        message = f"the {header['estimator']} cannot be pickled: {type(error).__name__}: {error}"
+        raise InvalidInputException(message) from error
+    return _MAGIC + len(text).to_bytes(4, "little") + text + pickled
+
+
 def load(model: bytes) -> Any:
     """
     The estimator of a model, as scikit-learn has it. Unpickles, so that only trusted models may be loaded.
 
-    Raises ``InvalidInputException`` for bytes that are no model.
+    Parameters
+    ----------
+    model
+        A BLOB of ``ml_train``, or bytes of `dump`.
+
+    Returns
+    -------
+    estimator
+        The fitted estimator.
+
+    Raises
+    ------
+    inlay.InvalidInputException
+        The bytes are no model, or cannot be unpickled here; then the message names the versions it was trained with.
+
+    Examples
+    --------
+    >>> import inlay.ml
+    >>> from sklearn.dummy import DummyRegressor
+    >>> model = inlay.ml.dump(DummyRegressor(strategy="constant", constant=7).fit([[0]], [1]))
+    >>> inlay.ml.load(model).predict([[3]]).tolist()
+    [7]
     """
     header, at = _header(model)
     try:
@@ -133,14 +286,40 @@ def load(model: bytes) -> Any:
 
 
 def info(model: bytes) -> dict[str, Any]:
-    """What a model says of itself, without unpickling it."""
+    """
+    What a model says of itself, without unpickling it.
+
+    Parameters
+    ----------
+    model
+        A BLOB of ``ml_train``, or bytes of `dump`.
+
+    Returns
+    -------
+    dict
+        ``estimator``, ``parameters``, ``classes``, ``rows``, ``features``, ``training_score``, ``data`` (a checksum),
+        ``trained_at``, ``versions``, ``id``.
+
+    Raises
+    ------
+    inlay.InvalidInputException
+        The bytes are no model.
+
+    Examples
+    --------
+    >>> import inlay.ml
+    >>> from sklearn.linear_model import Ridge
+    >>> about = inlay.ml.info(inlay.ml.dump(Ridge(alpha=2).fit([[0, 1], [1, 0]], [0, 1])))
+    >>> about["estimator"], about["features"]
+    ('Ridge', 2)
+    """
     return _header(model)[0]
 
 
 def _header(model: bytes) -> tuple[dict[str, Any], int]:
     start = len(_MAGIC) + 4
     if not isinstance(model, bytes) or not model.startswith(_MAGIC) or len(model) < start:
-        raise InvalidInputException("this BLOB is no model: ml_train makes models")
+        raise InvalidInputException("this BLOB is no model: ml_train and inlay.ml.dump make models")
     end = start + int.from_bytes(model[len(_MAGIC) : start], "little")
     try:
         found = json.loads(model[start:end])
@@ -213,20 +392,38 @@ def _class(name: str) -> Any:
     module, _, short = name.rpartition(".")
     if module:
         try:
-            return getattr(importlib.import_module(module), short)
-        except (ImportError, AttributeError) as error:
+            inside = importlib.import_module(module)
+        except ImportError as error:
             raise InvalidInputException(f'there is no estimator "{name}": {error}') from error
+        if not hasattr(inside, short):
+            raise InvalidInputException(f'there is no estimator "{name}"{_near(short, dir(inside))}')
+        return getattr(inside, short)
     try:
         importlib.import_module("sklearn")
     except ImportError as error:
         raise InvalidInputException("models need scikit-learn: pip install scikit-learn") from error
+    known: list[str] = []
     for candidate in _MODULES:
-        found = getattr(importlib.import_module(f"sklearn.{candidate}"), name, None)
-        if found is not None:
+        inside = importlib.import_module(f"sklearn.{candidate}")
+        found = getattr(inside, name, None)
+        if isinstance(found, type):
             return found
+        known += [each for each in getattr(inside, "__all__", ()) if isinstance(getattr(inside, each, None), type)]
     raise InvalidInputException(
-        f'scikit-learn has no estimator "{name}"; names are as RandomForestClassifier, or dotted for other packages'
+        f'scikit-learn has no estimator "{name}"{_near(name, known)}; '
+        "names are as RandomForestClassifier, or dotted for other packages"
     )
+
+
+def _near(name: str, known: Sequence[str]) -> str:
+    """Names that are like one, for a message."""
+    by_lower = {each.lower(): each for each in known}
+    near = [by_lower[each] for each in difflib.get_close_matches(name.lower(), by_lower, 3, 0.7)]
+    # Part of a name is the commonest slip: "RandomForest".
+    near += [each for lower, each in by_lower.items() if name.lower() in lower and each not in near]
+    if not near:
+        return ""
+    return f", did you mean {' or '.join(near[:3])}?"
 
 
 def _is_null(value: Any) -> bool:
@@ -237,11 +434,18 @@ def _one(values: Any, what: str) -> Any:
     """The value that all rows of an argument have."""
     if np.ndim(values) == 0:
         return values.item() if isinstance(values, np.generic) else values
-    found = np.ma.asarray(values)
-    if len(found) == 0:
+    if len(values) == 0:
         return None
-    first = found[0]
-    if any(other is not first and other != first for other in found[1:]):
+    mask, data = np.ma.getmaskarray(values), np.ma.getdata(values)
+    first = data[0]
+    if data.dtype == object:
+        # A constant is one object in all rows.
+        is_one = all(other is first or other == first for other in data.tolist())
+    else:
+        is_one = bool((data == first).all())
+    if mask.all():
+        return None
+    if mask.any() or not is_one:
         raise InvalidInputException(f"{what} is the same for all rows that one model is trained on or scored with")
     return first.item() if isinstance(first, np.generic) else first
 
@@ -332,7 +536,6 @@ def _train(estimator: Any, parameters: Any, args: Sequence[Any]) -> bytes | None
     fitted = _pipeline(_estimator(str(name), given), texts).fit(matrix, label)
     classes = getattr(fitted, "classes_", None)
     header = {
-        "id": str(uuid.uuid4()),
         "estimator": str(name),
         "parameters": "{}" if _is_null(given) else str(given),
         "classes": None if classes is None else json.dumps([str(one) for one in classes]),
@@ -340,11 +543,8 @@ def _train(estimator: Any, parameters: Any, args: Sequence[Any]) -> bytes | None
         "features": matrix.shape[1],
         "training_score": float(fitted.score(matrix, label)) if hasattr(fitted, "score") else None,
         "data": f"crc32 {_checksum(label, matrix):08x}",
-        "trained_at": datetime.datetime.now(datetime.timezone.utc).isoformat(),
-        "versions": _versions(),
     }
-    text = json.dumps(header).encode()
-    return _MAGIC + len(text).to_bytes(4, "little") + text + pickle.dumps(fitted, protocol=5)
+    return _packed(header, fitted)
 
 
 def _checksum(label: Any, matrix: Any) -> int:
@@ -377,6 +577,25 @@ def _model_groups(model: Any, rows: int) -> list[tuple[bytes | None, Any]]:
     return [(one, np.array(numbers)) for one, numbers in groups.values()]
 
 
+def _check_features(header: Mapping[str, Any], matrix: Any) -> None:
+    if header.get("features") != matrix.shape[1]:
+        names = f" ({', '.join(header['names'])})" if header.get("names") else ""
+        raise InvalidInputException(
+            f"the model {header.get('estimator')} was trained with {header.get('features')} features{names}, "
+            f"here are {matrix.shape[1]}"
+        )
+
+
+def _as_fitted(header: Mapping[str, Any], matrix: Any) -> Any:
+    """Features as the estimator was fitted with them: a data frame, if their names are known."""
+    names = header.get("names")
+    if not names:
+        return matrix
+    import pandas as pd
+
+    return pd.DataFrame(matrix, columns=names).infer_objects()
+
+
 def _apply(model: Any, features: Sequence[Any], make: Any, empty: Any) -> Any:
     """What `make(header, estimator, matrix)` gives, for rows that may have different models."""
     if not features:
@@ -390,12 +609,9 @@ def _apply(model: Any, features: Sequence[Any], make: Any, empty: Any) -> Any:
         if one is None:
             continue
         header, estimator = _loaded.get(one)
-        if header.get("features") != matrix.shape[1]:
-            raise InvalidInputException(
-                f"the model {header.get('estimator')} was trained with {header.get('features')} features, "
-                f"here are {matrix.shape[1]}"
-            )
-        part = make(header, estimator, matrix if numbers is None else matrix[numbers])
+        _check_features(header, matrix)
+        own = matrix if numbers is None else matrix[numbers]
+        part = make(header, estimator, _as_fitted(header, own))
         if numbers is None:
             return part
         found[numbers] = part
@@ -435,7 +651,9 @@ def _score(model: Any, args: Sequence[Any]) -> float | None:
     label, matrix, _ = _parts(args, "ml_score")
     if _is_null(one) or len(label) == 0:
         return None
-    return float(_loaded.get(one)[1].score(matrix, label))
+    header, estimator = _loaded.get(one)
+    _check_features(header, matrix)
+    return float(estimator.score(_as_fitted(header, matrix), label))
 
 
 def _cross_validate(estimator: Any, parameters: Any, folds: Any, args: Sequence[Any]) -> list[float] | None:
@@ -452,7 +670,17 @@ def _cross_validate(estimator: Any, parameters: Any, folds: Any, args: Sequence[
 
 
 def _info(model: Any) -> Any:
+    """What models say of themselves; NULL of a BLOB that is no model, as anything may lie in a table."""
     if np.ndim(model) == 0:
-        return None if _is_null(model) else json.dumps(info(model))
-    mask = np.ma.getmaskarray(model)
-    return [None if hidden or one is None else json.dumps(info(one)) for one, hidden in zip(model, mask, strict=True)]
+        return _told(model)
+    mask, values = np.ma.getmaskarray(model), np.ma.getdata(model)
+    return [None if hidden else _told(one) for one, hidden in zip(values, mask, strict=True)]
+
+
+def _told(model: Any) -> str | None:
+    if _is_null(model):
+        return None
+    try:
+        return json.dumps(info(bytes(model)))
+    except InvalidInputException:
+        return None

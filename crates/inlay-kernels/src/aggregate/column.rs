@@ -1,8 +1,8 @@
 //! A growing column of values of one type that can be read, compared and overwritten while it grows: group keys, and
 //! the values that aggregates keep.
 
-use super::StringHeap;
 use super::collect::Added;
+use super::strings::{Repeated, StringHeap};
 use inlay_types::{Bitmap, Buffer, Heap, LogicalType, Native, PhysicalType, Vector, VectorKind, View};
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -161,12 +161,13 @@ impl Column {
             Data::W16(v) => extend(v, vector, rows),
             Data::Views(views, heap) => {
                 let buffers = vector.heap().buffers();
+                let mut repeated = Repeated::default();
                 with_positions!(vector, at, source: View, {
                     views.extend(rows.iter().enumerate().map(|(number, &row)| {
                         if let Some(&ahead) = rows.get(number + View::AHEAD) {
                             source[at(ahead)].prefetch(buffers);
                         }
-                        heap.push_view(&source[at(row)], buffers)
+                        heap.push_repeated(&source[at(row)], &mut repeated, |view| view.bytes(buffers))
                     }));
                 });
             }
@@ -191,9 +192,11 @@ impl Column {
             (Data::W4(v), Data::W4(o)) => v.extend_from_slice(o),
             (Data::W8(v), Data::W8(o)) => v.extend_from_slice(o),
             (Data::W16(v), Data::W16(o)) => v.extend_from_slice(o),
-            (Data::Views(views, heap), Data::Views(o, other_heap)) => views.extend(
-                o.iter().map(|view| if view.is_inline() { *view } else { heap.push(other_heap.bytes(view)) }),
-            ),
+            (Data::Views(views, heap), Data::Views(o, other_heap)) => {
+                let mut repeated = Repeated::default();
+                let copy = |view| heap.push_repeated(view, &mut repeated, |view| other_heap.bytes(view));
+                views.extend(o.iter().map(copy));
+            }
             _ => return self.append_column(other, &(0..other.len as u32).collect::<Vec<_>>()),
         }
         if other.valid.is_some() || self.valid.is_some() {
@@ -219,12 +222,12 @@ impl Column {
             (Data::W8(v), Data::W8(o)) => extend(v, o, rows),
             (Data::W16(v), Data::W16(o)) => extend(v, o, rows),
             (Data::Views(views, heap), Data::Views(o, other_heap)) => {
+                let mut repeated = Repeated::default();
                 let copy = |(number, &row): (usize, &u32)| {
                     if let Some(&ahead) = rows.get(number + View::AHEAD) {
                         other_heap.prefetch(&o[ahead as usize]);
                     }
-                    let view = &o[row as usize];
-                    if view.is_inline() { *view } else { heap.push(other_heap.bytes(view)) }
+                    heap.push_repeated(&o[row as usize], &mut repeated, |view| other_heap.bytes(view))
                 };
                 views.extend(rows.iter().enumerate().map(copy));
             }
@@ -434,8 +437,10 @@ impl Column {
         if let Data::Views(views, heap) = &mut self.data {
             self.heap.take();
             let old = std::mem::take(heap);
+            let mut repeated = Repeated::default();
             for view in views {
-                *view = heap.push(old.bytes(view));
+                let source = *view;
+                *view = heap.push_repeated(&source, &mut repeated, |view| old.bytes(view));
             }
         }
     }
