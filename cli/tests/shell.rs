@@ -349,17 +349,22 @@ fn a_dump_makes_the_database_again() {
         CREATE TABLE p (id INTEGER PRIMARY KEY, m mood, l INTEGER[], b BLOB, d DOUBLE);
         CREATE TABLE s.c (id INTEGER REFERENCES p (id), twice INTEGER GENERATED ALWAYS AS (id * 2));
         INSERT INTO p VALUES (1, 'b', [1, NULL], '\\xAB'::BLOB, 'inf'), (2, NULL, NULL, NULL, 0.1);
-        INSERT INTO s.c VALUES (1), (2); CREATE VIEW v AS SELECT id FROM p; CREATE INDEX i ON p (m);\n";
+        INSERT INTO s.c VALUES (1), (2); CREATE VIEW v AS SELECT id FROM p; CREATE INDEX i ON p (m);
+        CREATE TABLE odd (id INTEGER GENERATED ALWAYS AS IDENTITY, r REAL, l DOUBLE[], x DECIMAL(38, 38),
+            u UNION(i INTEGER, w VARCHAR), s STRUCT(\"order\" INTEGER), iv INTERVAL);
+        INSERT INTO odd (r, l, x, u, s, iv) VALUES ('-0.0', ['-inf', 0.5], '-0.99999999999999999999999999999999999999',
+            union_value(w := '1')::UNION(i INTEGER, w VARCHAR), {'order': 1}, to_microseconds(9223372036854775807));\n";
     let dump = listed(&place, &format!("{script}.dump"));
     assert_eq!(listed(&place, &format!("{dump}.dump")), dump);
     assert_eq!(
         listed(
             &place,
             &format!(
-                "{dump}SELECT sum(twice) FROM s.c; SELECT d FROM p ORDER BY id; SELECT count(*) FROM v;"
+                "{dump}SELECT sum(twice) FROM s.c; SELECT d FROM p ORDER BY id; SELECT count(*) FROM v;
+                 SELECT id, r, l, x, union_tag(u), iv FROM odd;"
             )
         ),
-        "6\ninf\n0.1\n2\n"
+        "6\ninf\n0.1\n2\n1|-0.0|[-inf, 0.5]|-0.99999999999999999999999999999999999999|w|2562047788:00:54.775807\n"
     );
 }
 

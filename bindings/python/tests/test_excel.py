@@ -77,3 +77,40 @@ def test_a_failed_copy_leaves_the_old_file(con: inlay.Connection, tmp_path: Path
         con.execute(f"COPY (FROM range(11)) TO '{path}' (SHEET_ROW_LIMIT 10)")
     assert path.read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == ["kept.xlsx"]
+
+
+def saved(path: Path, cells: dict[str, object]) -> Path:
+    book = openpyxl.Workbook()
+    for place, value in cells.items():
+        book.active[place] = value
+    book.save(path)
+    return path
+
+
+def test_no_cell_is_lost_where_empty_rows_do_not_end_the_table(con: inlay.Connection, tmp_path: Path) -> None:
+    path = saved(tmp_path / "gap.xlsx", {"B1": "X", "D3": "Y", "A4": 1})
+    options = "all_varchar = true, stop_at_empty = false"
+    rows = [(None, "X", None, None), (None,) * 4, (None, None, None, "Y"), ("1", None, None, None)]
+    assert con.sql(f"FROM read_xlsx('{path}', header = false, {options})").fetchall() == rows
+    assert con.sql(f"FROM read_xlsx('{path}', header = true, {options})").fetchall() == rows[1:]
+    assert con.sql(f"FROM read_xlsx('{path}', header = false, range = 'B1:C3', {options})").fetchall()[0] == ("X", None)
+    empty = saved(tmp_path / "empty.xlsx", {})
+    with pytest.raises(inlay.Error):
+        con.sql(f"FROM read_xlsx('{empty}', {options})").fetchall()
+
+
+@pytest.mark.parametrize(
+    ("given", "rows", "columns"),
+    [("A2:V", 2, 22), ("A2:B", 2, 2), ("A:B", 3, 2), ("B2:3", 2, 1), ("A1:2", 2, 2)],
+)
+def test_a_range_may_have_an_open_end(
+    con: inlay.Connection, tmp_path: Path, given: str, rows: int, columns: int
+) -> None:
+    path = saved(tmp_path / "open.xlsx", {"A1": "h", "B1": "g", "A2": 1, "B2": 2, "A3": 3, "B3": 4})
+    for stop in ("true", "false"):
+        options = f"header = false, all_varchar = true, range = '{given}', stop_at_empty = {stop}"
+        got = con.sql(f"FROM read_xlsx('{path}', {options})").fetchall()
+        assert (len(got), len(got[0])) == (rows, columns)
+    for wrong in ("A:B2", "2:B3", "A2:", ":B3"):
+        with pytest.raises(inlay.Error, match="range"):
+            con.sql(f"FROM read_xlsx('{path}', range = '{wrong}')")

@@ -59,7 +59,8 @@ fn rows(session: &mut Session, table: &DumpTable) -> Done {
     }
     let columns = table.columns.join(", ");
     let result: QueryResult = session.query(&format!("SELECT {columns} FROM {}", table.name))?;
-    let head = format!("INSERT INTO {} ({columns}) VALUES (", table.name);
+    let overriding = if table.overrides { " OVERRIDING SYSTEM VALUE" } else { "" };
+    let head = format!("INSERT INTO {} ({columns}){overriding} VALUES (", table.name);
     let pressed = interrupt::count();
     session.output.write(|out| {
         let mut line = String::new();

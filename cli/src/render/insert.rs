@@ -45,6 +45,20 @@ pub fn quoted_name(name: &str) -> String {
 pub fn write_literal(out: &mut String, value: &Value) {
     match value {
         Value::Null => out.push_str("NULL"),
+        // As numbers in SQL these would be others, or nothing that goes with the numbers beside them.
+        Value::Real(number) if !number.is_finite() || *number == 0.0 && number.is_sign_negative() => {
+            typed(out, value)
+        }
+        Value::Double(number) if !number.is_finite() || *number == 0.0 && number.is_sign_negative() => {
+            typed(out, value);
+        }
+        Value::Decimal { precision: 38, scale: 38, .. } => typed(out, value),
+        Value::Union { members, tag, value: own } => {
+            let name = members.get(usize::from(*tag)).map_or("", |member| &member.name);
+            let _ = write!(out, "union_value(\"{}\" := ", name.replace('"', "\"\""));
+            write_literal(out, own);
+            let _ = write!(out, ")::{}", value.logical_type());
+        }
         value if super::is_bare(value) => {
             let _ = write!(out, "{value}");
         }
@@ -85,6 +99,12 @@ pub fn write_literal(out: &mut String, value: &Value) {
         }
         other => text(out, &other.to_string()),
     }
+}
+
+/// A text that is cast to the type of the value.
+fn typed(out: &mut String, value: &Value) {
+    text(out, &value.to_string());
+    let _ = write!(out, "::{}", value.logical_type());
 }
 
 /// A string literal. One with a NUL or a line break is fine: SQL takes every character but the quote.

@@ -16,5 +16,5 @@ pub use inlay_storage::store::{Definition, DefinitionKind};
 pub use inlay_storage::{ColumnSchema, Table, TableSchema};
 pub use qualified::{MAIN, SYSTEM, SYSTEM_SCHEMAS, TEMPORARY, bare_name, qualified, schema_of, split_name};
 pub use source::{
-    ScanRequest, SourceColumn, SourceFilter, SourceScan, SourceTask, TableFunction, TableSource,
+    ScanRequest, SourceColumn, SourceFilter, SourceScan, SourceTask, TableFunction, TableSource, TypeNames,
 };

@@ -76,6 +76,14 @@ pub trait TableSource: Send + Sync + fmt::Debug {
 pub trait TableFunction: Send + Sync {
     /// Lower-case name.
     fn name(&self) -> &'static str;
-    /// Checks the arguments and finds the schema (this may open files).
-    fn bind(&self, args: &[Value], named: &[(String, Value)]) -> Result<Arc<dyn TableSource>>;
+    /// Checks the arguments and finds the schema (this may open files). `types` reads types that arguments name.
+    fn bind(
+        &self,
+        args: &[Value],
+        named: &[(String, Value)],
+        types: &TypeNames<'_>,
+    ) -> Result<Arc<dyn TableSource>>;
 }
+
+/// The type that a text names, as SQL writes it: also one that the database knows by CREATE TYPE.
+pub type TypeNames<'a> = dyn Fn(&str) -> Result<LogicalType> + 'a;

@@ -7,11 +7,14 @@ use crate::files::{Files, First, Seekable};
 use crate::parquet::bridge;
 use crate::per_file::PerFile;
 use crate::remote::shown;
+use crate::stored::{NOTE, Restored, noted};
 use crate::{arrow_check, ranges};
 use arrow_array::{Array, RecordBatch};
 use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::{ArrowError, Schema};
-use inlay_catalog::{ScanRequest, SourceColumn, SourceScan, SourceTask, TableFunction, TableSource};
+use inlay_catalog::{
+    ScanRequest, SourceColumn, SourceScan, SourceTask, TableFunction, TableSource, TypeNames,
+};
 use inlay_types::arrow::{ArrowField, ArrowRecords};
 use inlay_types::{Batch, Error, Reservation, Result, VECTOR_SIZE, Value};
 use parking_lot::Mutex;
@@ -40,14 +43,19 @@ impl TableFunction for ReadArrow {
         self.name
     }
 
-    fn bind(&self, args: &[Value], named: &[(String, Value)]) -> Result<Arc<dyn TableSource>> {
-        let (per_file, named) = PerFile::take(named)?;
+    fn bind(
+        &self,
+        args: &[Value],
+        named: &[(String, Value)],
+        types: &TypeNames<'_>,
+    ) -> Result<Arc<dyn TableSource>> {
+        let (per_file, named) = PerFile::take(named, types)?;
         let files = per_file.files(self.name, args, &self.access)?;
         if let Some((name, _)) = named.first() {
             let known = ["filename", "hive_partitioning", "hive_types", "union_by_name"];
             return Err(crate::option_text::unknown_option(self.name, name, &known));
         }
-        per_file.open(files, &|paths: &[String]| Ok(Arc::new(ArrowFiles::open(&self.access, paths)?)))
+        per_file.open(files, &|paths: &[String]| ArrowFiles::open(&self.access, paths, types))
     }
 }
 
@@ -127,8 +135,8 @@ struct ArrowFiles {
 }
 
 impl ArrowFiles {
-    fn open(access: &Arc<Files>, paths: &[String]) -> Result<Self> {
-        let mut columns: Vec<SourceColumn> = Vec::new();
+    fn open(access: &Arc<Files>, paths: &[String], types: &TypeNames<'_>) -> Result<Arc<dyn TableSource>> {
+        let (mut columns, mut restored): (Vec<SourceColumn>, Vec<SourceColumn>) = Default::default();
         let (mut files, mut size) = (Vec::with_capacity(paths.len()), 0);
         for (index, path) in paths.iter().enumerate() {
             let bytes = access.ranges(path, First::Beginning)?;
@@ -140,9 +148,13 @@ impl ArrowFiles {
                 ArrowFile { path: path.clone(), batch_count: None, files: Arc::clone(access), remote };
             let reader = Reader::open(&file, None)?;
             let own = columns_of(path, &reader.schema())?;
+            let mut was = own.clone();
+            if let Some(note) = reader.schema().metadata().get(NOTE) {
+                noted(note, &mut was, types);
+            }
             if index == 0 {
-                columns = own;
-            } else if columns != own {
+                (columns, restored) = (own, was);
+            } else if columns != own || restored != was {
                 let message = format!(
                     "its columns are not those of '{}'; union_by_name = true reads files of different columns",
                     paths[0]
@@ -157,7 +169,8 @@ impl ArrowFiles {
         }
         // About eight bytes per value.
         let row_count_estimate = size / (8 * columns.len().max(1) as u64);
-        Ok(Self { files: files.into(), columns, row_count_estimate })
+        let source = Self { files: files.into(), columns, row_count_estimate };
+        Ok(Restored::around(Arc::new(source), restored))
     }
 }
 

@@ -37,6 +37,7 @@ mod rejects;
 pub mod remote;
 pub mod repeat;
 pub mod series;
+mod stored;
 pub mod tpcds;
 pub mod tpch;
 pub mod whole_files;

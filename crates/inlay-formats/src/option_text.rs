@@ -3,10 +3,9 @@
 //! A list may be bare (`a, b`), or written as in SQL (`['a', 'b']`); names with types as `a INTEGER, b DATE`,
 //! `a: INTEGER` or `{'a': 'INTEGER'}`.
 
-use inlay_catalog::near_names;
+use inlay_catalog::{TypeNames, near_names};
 use inlay_types::logical_type::Field;
 use inlay_types::{Error, LogicalType, Result, Value};
-use std::sync::Arc;
 
 /// The error for an option that `what` does not have.
 pub(crate) fn unknown_option(what: &str, name: &str, known: &[&str]) -> Error {
@@ -24,40 +23,60 @@ pub fn list(text: &str) -> Vec<String> {
     split(unbracketed(text), &[',']).into_iter().map(|item| unquoted(item).to_string()).collect()
 }
 
+/// A column's type, and its name where one is said.
+pub(crate) type TypedName = (Option<String>, LogicalType);
+
 /// Pairs of name and type; `None` as name where only a type is written.
-pub(crate) fn typed_names(text: &str) -> Result<Vec<(Option<String>, LogicalType)>> {
+pub(crate) fn typed_names(text: &str, types: &TypeNames<'_>) -> Result<Vec<TypedName>> {
     let mut pairs = Vec::new();
     for item in split(unbracketed(text), &[',']) {
-        if let Some(ty) = logical_type(unquoted(item)) {
+        if let Ok(ty) = types(&unquoted_text(item)) {
             pairs.push((None, ty));
             continue;
         }
         let parts = split(item, &[':', '=']);
         let (name, ty) = match &parts[..] {
-            [name, ty] => (*name, unquoted(ty)),
-            _ => item.split_once(' ').unwrap_or((item, "")),
+            [name, ty] => (*name, unquoted_text(ty)),
+            _ => named_type(item),
         };
-        let ty = logical_type(ty.trim()).ok_or_else(|| unknown_type(item))?;
+        let ty = types(ty.trim()).map_err(|error| unknown_type(item, &error))?;
         pairs.push((Some(unquoted(name).to_string()), ty));
     }
     Ok(pairs)
 }
 
-/// As [`typed_names`], of an argument that may also be a struct of types or a list of them.
-pub(crate) fn columns_of(name: &str, value: &Value) -> Result<Vec<(Option<String>, LogicalType)>> {
-    let typed = |name: Option<String>, ty: &Value| match ty.as_str().map(|text| (text, logical_type(text))) {
-        Some((_, Some(ty))) => Ok((name, ty)),
-        _ => Err(unknown_type(&ty.to_string())),
+/// `a INTEGER`, `"a b" INTEGER`.
+fn named_type(item: &str) -> (&str, String) {
+    let end = match item.strip_prefix('"').and_then(|rest| rest.find('"')) {
+        Some(inner) => inner + 2,
+        None => item.find(char::is_whitespace).unwrap_or(item.len()),
+    };
+    let (name, ty) = item.split_at(end);
+    (name, ty.to_string())
+}
+
+/// As [`typed_names`], of an argument that may also be a struct of types or a list of them. In the place of a type's name, a
+/// NULL may stand that has the type.
+pub(crate) fn columns_of(name: &str, value: &Value, types: &TypeNames<'_>) -> Result<Vec<TypedName>> {
+    let typed = |name: Option<String>, ty: &Value| match ty.as_str() {
+        Some(text) => Ok((name, types(text).map_err(|error| unknown_type(text, &error))?)),
+        None => Err(Error::invalid_argument(format!("{ty} is no name of a type, such as 'INTEGER'"))),
     };
     match value {
         Value::Struct { fields, values } => {
-            fields.iter().zip(values).map(|(field, ty)| typed(Some(field.name.to_string()), ty)).collect()
+            let column = |(field, value): (&Field, &Value)| match (value, &field.ty) {
+                (Value::Null, ty) if *ty != LogicalType::Null => {
+                    Ok((Some(field.name.to_string()), ty.clone()))
+                }
+                _ => typed(Some(field.name.to_string()), value),
+            };
+            fields.iter().zip(values).map(column).collect()
         }
         Value::Map { entries, .. } => {
             entries.iter().map(|(key, ty)| typed(Some(key.to_string()), ty)).collect()
         }
         Value::List { values, .. } => values.iter().map(|ty| typed(None, ty)).collect(),
-        other => typed_names(text(name, other)?),
+        other => typed_names(text(name, other)?, types),
     }
 }
 
@@ -69,9 +88,9 @@ pub(crate) fn texts_of(name: &str, value: &Value) -> Result<Vec<String>> {
     }
 }
 
-fn unknown_type(item: &str) -> Error {
+fn unknown_type(item: &str, error: &Error) -> Error {
     Error::invalid_argument(format!(
-        "cannot read \"{item}\" as a column type; write types like 'a INTEGER, b DATE'"
+        "cannot read \"{item}\" as a column type ({error}); write types like 'a INTEGER, b DATE'"
     ))
 }
 
@@ -85,6 +104,17 @@ fn unquoted(text: &str) -> &str {
     let text = text.trim();
     let pair = |quote| text.strip_prefix(quote).and_then(|rest: &str| rest.strip_suffix(quote));
     pair('\'').or_else(|| pair('"')).unwrap_or(text)
+}
+
+/// As [`unquoted`], of a text in which quotes are written twice.
+fn unquoted_text(text: &str) -> String {
+    let text = text.trim();
+    let inner = unquoted(text);
+    if inner.len() < text.len() && text.starts_with('\'') {
+        inner.replace("''", "'")
+    } else {
+        inner.to_string()
+    }
 }
 
 /// Splits at separators that are outside of quotes and parentheses; an empty text has no items.
@@ -108,84 +138,6 @@ fn split<'a>(text: &'a str, separators: &[char]) -> Vec<&'a str> {
         items.push(text[from..].trim());
     }
     items
-}
-
-/// `INTEGER[]`, `STRUCT(a INTEGER, b VARCHAR)`, `MAP(VARCHAR, INTEGER)`.
-fn nested_type(name: &str) -> Option<LogicalType> {
-    if let Some((element, size)) = name.strip_suffix(']').and_then(|rest| rest.rsplit_once('[')) {
-        let element = logical_type(element)?;
-        return match size.trim() {
-            "" => Some(LogicalType::list(element)),
-            size => Some(LogicalType::Array(element.into(), size.parse().ok().filter(|size| *size > 0)?)),
-        };
-    }
-    let (base, parts) = name.strip_suffix(')')?.split_once('(')?;
-    let parts = split(parts, &[',']);
-    match base.trim().to_ascii_lowercase().as_str() {
-        "struct" | "row" => {
-            let field = |part: &&str| {
-                let at = match part.strip_prefix('"') {
-                    Some(rest) => rest.find('"')? + 2,
-                    None => part.find(char::is_whitespace)?,
-                };
-                let (name, ty) = part.split_at(at);
-                Some(Field::new(unquoted(name).to_string(), logical_type(ty)?))
-            };
-            Some(LogicalType::Struct(parts.iter().map(field).collect::<Option<_>>()?))
-        }
-        "map" => match parts.as_slice() {
-            [key, value] => Some(LogicalType::Map(Arc::new((logical_type(key)?, logical_type(value)?)))),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-/// The type that a name such as `decimal(15, 2)` or `varchar(10)` means.
-pub fn logical_type(name: &str) -> Option<LogicalType> {
-    if let Some(ty) = nested_type(name.trim()) {
-        return Some(ty);
-    }
-    let name = name.trim().to_ascii_lowercase();
-    let (base, arguments) = match name.split_once('(') {
-        Some((base, rest)) => (base.trim(), Some(rest.strip_suffix(')')?)),
-        None => (name.as_str(), None),
-    };
-    if matches!(base, "decimal" | "numeric" | "dec") {
-        let mut numbers = arguments.unwrap_or("18,3").split(',').map(|n| n.trim().parse::<u8>().ok());
-        let (precision, scale) = (numbers.next()??, numbers.next().unwrap_or(Some(0))?);
-        let fits = (1..=38).contains(&precision) && scale <= precision && numbers.next().is_none();
-        return fits.then_some(LogicalType::decimal(precision, scale));
-    }
-    if arguments.is_some()
-        && !matches!(base, "varchar" | "char" | "bpchar" | "character" | "character varying")
-    {
-        return None;
-    }
-    Some(match base {
-        "boolean" | "bool" | "logical" => LogicalType::Boolean,
-        "tinyint" | "int1" => LogicalType::TinyInt,
-        "smallint" | "int2" | "short" => LogicalType::SmallInt,
-        "integer" | "int" | "int4" | "signed" => LogicalType::Integer,
-        "bigint" | "int8" | "long" => LogicalType::BigInt,
-        "hugeint" | "int128" => LogicalType::HugeInt,
-        "utinyint" | "uint8" => LogicalType::UTinyInt,
-        "usmallint" | "uint16" => LogicalType::USmallInt,
-        "uinteger" | "uint32" => LogicalType::UInteger,
-        "ubigint" | "uint64" => LogicalType::UBigInt,
-        "uhugeint" | "uint128" => LogicalType::UHugeInt,
-        "real" | "float4" | "float" => LogicalType::Real,
-        "double" | "float8" | "double precision" => LogicalType::Double,
-        "varchar" | "text" | "string" | "char" | "bpchar" | "character" | "character varying" => {
-            LogicalType::Varchar
-        }
-        "blob" | "bytea" | "binary" | "varbinary" => LogicalType::Blob,
-        "date" => LogicalType::Date,
-        "time" | "time without time zone" => LogicalType::Time,
-        "timestamp" | "datetime" | "timestamp without time zone" => LogicalType::Timestamp,
-        "interval" => LogicalType::Interval,
-        _ => return None,
-    })
 }
 
 /// A BOOLEAN argument; 0, 1 and the words are accepted too.
@@ -223,6 +175,7 @@ pub(crate) fn text<'a>(name: &str, value: &'a Value) -> Result<&'a str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use inlay_sql::parser::parse_type;
 
     #[test]
     fn columns_are_read_in_every_notation() {
@@ -231,18 +184,18 @@ mod tests {
             (Some("b c".to_string()), LogicalType::decimal(15, 2)),
         ];
         for text in ["{'a': 'INTEGER', 'b c': 'DECIMAL(15,2)'}", "a: int, \"b c\": decimal(15, 2)"] {
-            assert_eq!(typed_names(text), Ok(expected.clone()), "{text}");
+            assert_eq!(typed_names(text, &parse_type), Ok(expected.clone()), "{text}");
         }
         assert_eq!(
-            typed_names("a INTEGER, b VARCHAR(10)"),
+            typed_names("a INTEGER, b VARCHAR(10)", &parse_type),
             Ok(vec![(Some("a".into()), LogicalType::Integer), (Some("b".into()), LogicalType::Varchar)])
         );
         assert_eq!(
-            typed_names("['DATE', bigint]"),
+            typed_names("['DATE', bigint]", &parse_type),
             Ok(vec![(None, LogicalType::Date), (None, LogicalType::BigInt)])
         );
         assert_eq!(list("['x,y', z]"), ["x,y", "z"]);
         assert_eq!(list(""), [] as [&str; 0]);
-        assert!(typed_names("a: NOTYPE").is_err() && typed_names("decimal(40,2)").is_err());
+        assert!(typed_names("decimal(40,2)", &parse_type).is_err());
     }
 }

@@ -8,10 +8,14 @@
 
 use crate::column_source::ColumnSource;
 use crate::files::Files;
-use crate::option_text::{boolean, columns_of, logical_type};
+use crate::option_text::{boolean, columns_of};
 use crate::paths;
-use inlay_catalog::{ScanRequest, SourceColumn, SourceFilter, SourceScan, SourceTask, TableSource};
-use inlay_kernels::{cast_value, common_type};
+use crate::stored;
+use inlay_catalog::{
+    ScanRequest, SourceColumn, SourceFilter, SourceScan, SourceTask, TableSource, TypeNames,
+};
+use inlay_kernels::parse::{self, Suffix};
+use inlay_kernels::{can_cast, cast_value, common_type};
 use inlay_storage::SegmentPredicate;
 use inlay_types::{Batch, Error, LogicalType, Result, Value, Vector};
 use parking_lot::Mutex;
@@ -58,7 +62,7 @@ pub(crate) fn field_id_name(id: i128) -> String {
 
 impl PerFile {
     /// Takes its options out of those of a reader.
-    pub fn take(named: &[(String, Value)]) -> Result<(Self, Vec<(String, Value)>)> {
+    pub fn take(named: &[(String, Value)], types: &TypeNames<'_>) -> Result<(Self, Vec<(String, Value)>)> {
         let mut options = Self { autocast: true, ..Self::default() };
         let mut others = Vec::with_capacity(named.len());
         for (name, value) in named {
@@ -70,11 +74,11 @@ impl PerFile {
                     }
                 }
                 "hive_partitioning" => options.hive = Some(boolean(name, value)?),
-                "hive_types" => options.types = columns_of(name, value)?,
+                "hive_types" => options.types = columns_of(name, value, types)?,
                 "hive_types_autocast" => options.autocast = boolean(name, value)?,
                 "allow_empty" => options.allow_empty = boolean(name, value)?,
                 "union_by_name" => options.union_by_name = boolean(name, value)?,
-                "schema" => options.schema = Some(schema_of(value)?),
+                "schema" => options.schema = Some(schema_of(value, types)?),
                 "column_statistics" => options.described = described_of(value)?,
                 _ => others.push((name.clone(), value.clone())),
             }
@@ -203,6 +207,12 @@ impl PerFile {
         FilesOneByOne { files: files.into_iter().map(one).collect(), columns }
     }
 
+    /// Files of the same columns, which may have different types.
+    pub fn joined(files: Vec<(String, Arc<dyn TableSource>)>) -> Result<Arc<dyn TableSource>> {
+        let files = files.into_iter().map(|(path, source)| (path, source, Vec::new())).collect();
+        Ok(Arc::new(Self::default().assemble(files, &[])?))
+    }
+
     fn assemble(&self, files: Vec<Opened>, keys: &[String]) -> Result<FilesOneByOne> {
         let mut columns: Vec<SourceColumn> = Vec::new();
         for (index, (path, source, _)) in files.iter().enumerate() {
@@ -275,7 +285,7 @@ impl PerFile {
 }
 
 /// The columns of the option `schema`: a map of field numbers or names to `{name, type, default_value}`.
-fn schema_of(value: &Value) -> Result<Vec<SchemaColumn>> {
+fn schema_of(value: &Value, types: &TypeNames<'_>) -> Result<Vec<SchemaColumn>> {
     let refused = || {
         Error::invalid_argument(format!(
             "schema is a map of field numbers, or of names, as in map {{1: {{name: 'a', type: 'BIGINT', \
@@ -291,11 +301,10 @@ fn schema_of(value: &Value) -> Result<Vec<SchemaColumn>> {
             return Err(refused());
         };
         let (Some(name), Some(text)) = (name.as_str(), ty.as_str()) else { return Err(refused()) };
-        let Some(ty) = logical_type(text) else {
-            return Err(Error::invalid_argument(format!(
-                "schema: there is no type \"{text}\" for \"{name}\""
-            )));
-        };
+        let ty = types(text).map_err(|error| {
+            let message = format!("schema: there is no type \"{text}\" for \"{name}\" ({error})");
+            Error::invalid_argument(message)
+        })?;
         let key = match (key.as_str(), key.as_i128()) {
             (Some(name), _) => name.to_string(),
             (None, Some(id)) if key.logical_type().is_integer() => field_id_name(id),
@@ -344,8 +353,8 @@ fn partitions_of(path: &str) -> Vec<(String, Option<String>)> {
     let Some((folders, _)) = path.rsplit_once(['/', '\\']) else { return Vec::new() };
     let pair = |folder: &str| {
         let (key, value) = folder.split_once('=')?;
-        let value = decoded(value);
-        Some((decoded(key), (value != NULL_PARTITION).then_some(value)))
+        // As it stands: the text of the same letters has one of them escaped.
+        Some((decoded(key), (value != NULL_PARTITION).then(|| decoded(value))))
     };
     folders.split(['/', '\\']).filter_map(pair).collect()
 }
@@ -373,10 +382,25 @@ fn decoded(text: &str) -> String {
 
 /// The type that all values of a partition can be read as.
 fn type_of<'a>(values: impl Iterator<Item = &'a str> + Clone) -> LogicalType {
-    let fits = |ty: &LogicalType| {
-        values.clone().all(|value| cast_value(&Value::Varchar(value.to_string()), ty).is_ok())
+    // A cast takes more: fractions that it rounds, times that it cuts off.
+    let is_written_so = |value: &str, ty: &LogicalType| match ty {
+        LogicalType::BigInt => {
+            let digits = value.strip_prefix('-').unwrap_or(value);
+            !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+        }
+        LogicalType::Date => !value.contains(':'),
+        LogicalType::Timestamp | LogicalType::TimestampTz => {
+            let suffix = parse::timestamp_tz(value.as_bytes()).map(|(_, suffix)| suffix);
+            matches!(suffix, Some(Suffix::None)) == (*ty == LogicalType::Timestamp)
+        }
+        _ => true,
     };
-    let known = [LogicalType::BigInt, LogicalType::Date, LogicalType::Timestamp];
+    let fits = |ty: &LogicalType| {
+        values.clone().all(|value| {
+            is_written_so(value, ty) && cast_value(&Value::Varchar(value.to_string()), ty).is_ok()
+        })
+    };
+    let known = [LogicalType::BigInt, LogicalType::Date, LogicalType::Timestamp, LogicalType::TimestampTz];
     known.into_iter().find(|ty| fits(ty)).unwrap_or(LogicalType::Varchar)
 }
 
@@ -511,10 +535,16 @@ fn completed(batch: &Batch, file: &OneFile, wanted: &[usize], types: &[LogicalTy
                 read += 1;
                 if own.logical_type() == *ty {
                     own.clone()
-                } else {
+                } else if own.null_count() == own.len() {
+                    // Of a column that has no values, the type says nothing.
+                    Vector::constant(ty.clone(), &Value::Null, batch.len())?
+                } else if can_cast(&own.logical_type(), ty) {
                     let mut converted = Vector::empty(ty.clone());
                     inlay_kernels::cast(own, ty, false, &mut converted)?;
                     converted
+                } else {
+                    // Parts that have no values, as the elements of empty lists.
+                    stored::converted(own, ty)?
                 }
             }
         });
@@ -556,5 +586,9 @@ mod tests {
         assert_eq!(type_of(["1", "22"].into_iter()), LogicalType::BigInt);
         assert_eq!(type_of(["2024-01-01"].into_iter()), LogicalType::Date);
         assert_eq!(type_of(["1", "x"].into_iter()), LogicalType::Varchar);
+        assert_eq!(type_of(["1.5"].into_iter()), LogicalType::Varchar);
+        assert_eq!(type_of(["2024-01-01 05:00:00"].into_iter()), LogicalType::Timestamp);
+        assert_eq!(type_of(["2024-01-01 05:00:00+00"].into_iter()), LogicalType::TimestampTz);
+        assert_eq!(partitions_of("x=%5F_HIVE_DEFAULT_PARTITION__/a"), [of("x", Some(NULL_PARTITION))]);
     }
 }

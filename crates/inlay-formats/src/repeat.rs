@@ -1,7 +1,9 @@
 //! `repeat(value, count)` and `repeat_row(values, ..., num_rows := count)`: the same row many times.
 
 use crate::morsel::{ChunkScan, Piece};
-use inlay_catalog::{ScanRequest, SourceColumn, SourceScan, SourceTask, TableFunction, TableSource};
+use inlay_catalog::{
+    ScanRequest, SourceColumn, SourceScan, SourceTask, TableFunction, TableSource, TypeNames,
+};
 use inlay_types::{Batch, Error, Interrupt, LogicalType, Result, VECTOR_SIZE, Value, Vector};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -41,7 +43,12 @@ impl TableFunction for Repeat {
         self.name
     }
 
-    fn bind(&self, args: &[Value], named: &[(String, Value)]) -> Result<Arc<dyn TableSource>> {
+    fn bind(
+        &self,
+        args: &[Value],
+        named: &[(String, Value)],
+        _: &TypeNames<'_>,
+    ) -> Result<Arc<dyn TableSource>> {
         let (row, count) = match (self.is_row, args, named) {
             (false, [value, count], []) => (std::slice::from_ref(value), count),
             (true, [_, ..], [(name, count)]) if name == "num_rows" => (args, count),

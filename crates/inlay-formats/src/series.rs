@@ -2,7 +2,9 @@
 //! timestamps with an interval as step.
 
 use crate::morsel::{ChunkScan, Piece};
-use inlay_catalog::{ScanRequest, SourceColumn, SourceScan, SourceTask, TableFunction, TableSource};
+use inlay_catalog::{
+    ScanRequest, SourceColumn, SourceScan, SourceTask, TableFunction, TableSource, TypeNames,
+};
 use inlay_kernels::cast_value;
 use inlay_kernels::zone::{Zone, moved};
 use inlay_types::datetime::{is_finite_timestamp, midnight};
@@ -29,7 +31,12 @@ impl TableFunction for Series {
         self.name
     }
 
-    fn bind(&self, args: &[Value], named: &[(String, Value)]) -> Result<Arc<dyn TableSource>> {
+    fn bind(
+        &self,
+        args: &[Value],
+        named: &[(String, Value)],
+        _: &TypeNames<'_>,
+    ) -> Result<Arc<dyn TableSource>> {
         // The binder names the session's zone beside timestamps with one.
         let zone = named.iter().find(|(name, _)| name == "time_zone").map(|(_, zone)| zone.to_string());
         if let Some((name, _)) = named.iter().find(|(name, _)| name != "time_zone") {
@@ -291,7 +298,7 @@ mod tests {
     use inlay_types::{Interrupt, MemoryBudget};
 
     fn values(function: &Series, args: &[Value]) -> Result<Vec<Value>> {
-        let source = function.bind(args, &[])?;
+        let source = function.bind(args, &[], &|_| Err(Error::internal("a series has no types")))?;
         let request = ScanRequest {
             columns: vec![0],
             filters: Vec::new(),

@@ -7,7 +7,9 @@ use crate::option_text::boolean;
 use crate::paths;
 use crate::ranges::{self, Ranges};
 use crate::remote::shown;
-use inlay_catalog::{ScanRequest, SourceColumn, SourceScan, SourceTask, TableFunction, TableSource};
+use inlay_catalog::{
+    ScanRequest, SourceColumn, SourceScan, SourceTask, TableFunction, TableSource, TypeNames,
+};
 use inlay_types::{Batch, Error, LogicalType, MemoryBudget, Result, Value, Vector};
 use std::io::Read;
 use std::sync::Arc;
@@ -48,7 +50,12 @@ impl TableFunction for WholeFiles {
         }
     }
 
-    fn bind(&self, args: &[Value], named: &[(String, Value)]) -> Result<Arc<dyn TableSource>> {
+    fn bind(
+        &self,
+        args: &[Value],
+        named: &[(String, Value)],
+        _: &TypeNames<'_>,
+    ) -> Result<Arc<dyn TableSource>> {
         let mut may_be_empty = false;
         for (name, value) in named {
             if self.kind == Kind::Names || !name.eq_ignore_ascii_case("allow_empty") {

@@ -1,7 +1,7 @@
 //! `pg_timezone_names()`: every time zone, with what its clocks show now.
 
 use crate::ColumnSource;
-use inlay_catalog::{TableFunction, TableSource};
+use inlay_catalog::{TableFunction, TableSource, TypeNames};
 use inlay_kernels::zone::{Zone, system_micros, zone_names};
 use inlay_types::datetime::MICROS_PER_SECOND;
 use inlay_types::{Error, Interval, LogicalType, Result, Value, Vector};
@@ -16,7 +16,12 @@ impl TableFunction for ZoneNames {
         "pg_timezone_names"
     }
 
-    fn bind(&self, args: &[Value], named: &[(String, Value)]) -> Result<Arc<dyn TableSource>> {
+    fn bind(
+        &self,
+        args: &[Value],
+        named: &[(String, Value)],
+        _: &TypeNames<'_>,
+    ) -> Result<Arc<dyn TableSource>> {
         if !args.is_empty() || !named.is_empty() {
             return Err(Error::invalid_argument("pg_timezone_names takes no arguments"));
         }

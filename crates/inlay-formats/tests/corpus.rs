@@ -159,7 +159,8 @@ fn answer(path: &str, case: &Case, buffer: Option<i64>, workers: usize) -> Vec<S
     options.extend(buffer.map(|size| ("buffer_size".to_string(), Value::BigInt(size))));
     let reader = inlay_formats::text_reader("read_csv", &Arc::default(), &Arc::default()).unwrap();
     let read = || -> Result<Vec<String>> {
-        let source = reader.bind(&[Value::Varchar(path.to_string())], &options)?;
+        let source =
+            reader.bind(&[Value::Varchar(path.to_string())], &options, &inlay_sql::parser::parse_type)?;
         let columns: Vec<String> = source
             .columns()
             .iter()

@@ -219,6 +219,19 @@ impl LogicalType {
         Self::Decimal { precision, scale }
     }
 
+    /// Whether the type, or one that it is made of, satisfies a condition.
+    pub fn has_part(&self, is_wanted: &dyn Fn(&Self) -> bool) -> bool {
+        is_wanted(self)
+            || match self {
+                Self::List(element) | Self::Array(element, _) => element.has_part(is_wanted),
+                Self::Struct(fields) | Self::Union(fields) => {
+                    fields.iter().any(|field| field.ty.has_part(is_wanted))
+                }
+                Self::Map(types) => types.0.has_part(is_wanted) || types.1.has_part(is_wanted),
+                _ => false,
+            }
+    }
+
     /// The layout that carries this type.
     pub fn physical(&self) -> PhysicalType {
         match self {
@@ -457,10 +470,96 @@ fn write_fields(f: &mut fmt::Formatter<'_>, kind: &str, fields: &[Field]) -> fmt
     f.write_str(")")
 }
 
+/// Words that are no names without quotes, or not everywhere.
+const RESERVED: [&str; 81] = [
+    "all",
+    "analyse",
+    "analyze",
+    "and",
+    "any",
+    "array",
+    "as",
+    "asc",
+    "asymmetric",
+    "both",
+    "case",
+    "cast",
+    "check",
+    "cluster",
+    "collate",
+    "column",
+    "constraint",
+    "create",
+    "default",
+    "deferrable",
+    "desc",
+    "describe",
+    "distinct",
+    "do",
+    "else",
+    "end",
+    "except",
+    "exclude",
+    "explain",
+    "false",
+    "fetch",
+    "for",
+    "foreign",
+    "from",
+    "group",
+    "having",
+    "in",
+    "initially",
+    "intersect",
+    "into",
+    "lambda",
+    "lateral",
+    "leading",
+    "limit",
+    "not",
+    "null",
+    "offset",
+    "on",
+    "only",
+    "or",
+    "order",
+    "pivot",
+    "pivot_longer",
+    "pivot_wider",
+    "placing",
+    "primary",
+    "qualify",
+    "references",
+    "returning",
+    "select",
+    "show",
+    "some",
+    "summarize",
+    "symmetric",
+    "table",
+    "tablesample",
+    "then",
+    "to",
+    "trailing",
+    "true",
+    "union",
+    "unique",
+    "unpivot",
+    "using",
+    "values",
+    "variadic",
+    "view",
+    "when",
+    "where",
+    "window",
+    "with",
+];
+
 /// A name as it may stand in SQL: quoted unless it is a plain identifier.
 fn quoted_if_needed(name: &str) -> Cow<'_, str> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    if name.chars().all(is_plain) && !name.starts_with(|c: char| c.is_ascii_digit()) {
+    let is_word = || RESERVED.binary_search(&&*name.to_ascii_lowercase()).is_ok();
+    if name.chars().all(is_plain) && !name.starts_with(|c: char| c.is_ascii_digit()) && !is_word() {
         return Cow::Borrowed(name);
     }
     Cow::Owned(format!("\"{}\"", name.replace('"', "\"\"")))

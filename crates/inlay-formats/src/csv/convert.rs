@@ -2,11 +2,12 @@
 
 use super::dialect::Dialect;
 use super::index::Records;
-use super::options::CsvOptions;
+use super::options::{CsvOptions, QuotedNulls};
 use super::parse;
 use inlay_kernels::cast::cast;
+use inlay_kernels::cast_value;
 use inlay_types::view::INLINE_LIMIT;
-use inlay_types::{Bitmap, Buffer, Heap, Interval, LogicalType, Native, Vector, View};
+use inlay_types::{Bitmap, Buffer, Heap, Interval, LogicalType, Native, Value, Vector, VectorBuilder, View};
 
 /// How the fields of one column become values.
 #[derive(Clone, Debug)]
@@ -28,8 +29,8 @@ pub(super) struct ReadRules {
     pub null_strings: Vec<Vec<u8>>,
     /// The empty text, and no other, is NULL.
     pub only_empty_is_null: bool,
-    /// In quotes, too.
-    pub quoted_is_null: bool,
+    /// What they are in quotes.
+    pub quoted_nulls: QuotedNulls,
     pub decimal_separator: u8,
     pub thousands: Option<u8>,
     pub date_format: Option<String>,
@@ -45,7 +46,7 @@ impl ReadRules {
             dialect,
             only_empty_is_null: matches!(&null_strings[..], [one] if one.is_empty()),
             null_strings,
-            quoted_is_null: options.allow_quoted_nulls,
+            quoted_nulls: options.quoted_nulls,
             decimal_separator: options.decimal_separator,
             thousands: options.thousands,
             date_format: options.date_format.clone(),
@@ -125,7 +126,8 @@ impl ColumnReader {
         let column = Column { reader: self, fields, nulls: Vec::new(), bad: &mut *bad };
         let small = |text: &[u8]| parse::short_int(text);
         match &self.ty {
-            LogicalType::Varchar | LogicalType::Blob => column.text(),
+            LogicalType::Varchar => column.text(),
+            LogicalType::Blob => unescaped(column.text(), bad),
             LogicalType::Boolean => column.values(
                 |text| parse::boolean(text).map(u8::from),
                 |text| inlay_kernels::parse::boolean(text).map(u8::from),
@@ -150,20 +152,33 @@ impl ColumnReader {
             LogicalType::Interval => column.values::<Interval>(|_| None, inlay_kernels::parse::interval),
             _ => {
                 let text = Self { ty: LogicalType::Varchar, ..self.clone() }.read(fields, bad);
-                self.cast_text(&text, bad)
+                self.cast_text(&text, fields.rules, bad)
             }
         }
     }
 
     /// Values of a type without a reader of its own: what a cast makes of the text.
-    fn cast_text(&self, text: &Vector, bad: &mut Vec<u32>) -> Vector {
+    fn cast_text(&self, text: &Vector, rules: &ReadRules, bad: &mut Vec<u32>) -> Vector {
         let mut values = Vector::empty(self.ty.clone());
-        if cast(text, &self.ty, true, &mut values).is_err() {
-            values = Vector::nulls(self.ty.clone(), text.len());
+        if cast(text, &self.ty, false, &mut values).is_ok() {
+            return values.flatten();
         }
-        let failed = (0..text.len()).filter(|&row| values.is_null(row) && !text.is_null(row));
-        bad.extend(failed.map(|row| row as u32));
-        values.flatten()
+        // One by one: a TRY_CAST of all would make parts of lists and structs NULL without a word.
+        let mut values = VectorBuilder::new(self.ty.clone(), text.len());
+        for row in 0..text.len() {
+            let value = text.get(row);
+            let read = cast_value(&value, &self.ty).and_then(|read| values.push(&read));
+            if read.is_err() {
+                // A NULL of any type fits.
+                let _ = values.push(&Value::Null);
+                let is_null = rules.quoted_nulls == QuotedNulls::NullIfNoValue
+                    && value.as_str().is_some_and(|text| rules.is_null(text.as_bytes()));
+                if !is_null {
+                    bad.push(row as u32);
+                }
+            }
+        }
+        values.finish()
     }
 
     fn decimal(&self, column: Column<'_>, precision: u8, scale: u8) -> Vector {
@@ -175,6 +190,44 @@ impl ColumnReader {
             _ => column.values::<i128>(read, read),
         }
     }
+}
+
+/// Bytes from texts, as BLOBs are written: `\xAB` is a byte, what else is there stands for itself.
+fn unescaped(texts: Vector, bad: &mut Vec<u32>) -> Vector {
+    let buffers = texts.heap().buffers();
+    let has_escapes = |view: &View| memchr::memchr(b'\\', view.bytes(buffers)).is_some();
+    if !texts.views().iter().any(has_escapes) {
+        return texts;
+    }
+    let mut values = VectorBuilder::new(LogicalType::Blob, texts.len());
+    for (row, view) in texts.views().iter().enumerate() {
+        let bytes = (!texts.is_null(row)).then(|| bytes_of(view.bytes(buffers)));
+        let value = match bytes {
+            Some(Some(bytes)) => Value::Blob(bytes),
+            Some(None) => {
+                bad.push(row as u32);
+                Value::Null
+            }
+            None => Value::Null,
+        };
+        // Bytes and NULLs fit into a vector of bytes.
+        let _ = values.push(&value);
+    }
+    values.finish()
+}
+
+fn bytes_of(text: &[u8]) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = memchr::memchr(b'\\', rest) {
+        let [b'\\', b'x', high, low, tail @ ..] = &rest[at..] else { return None };
+        let digit = |byte: &u8| char::from(*byte).to_digit(16);
+        bytes.extend_from_slice(&rest[..at]);
+        bytes.push(u8::try_from(digit(high)? * 16 + digit(low)?).ok()?);
+        rest = tail;
+    }
+    bytes.extend_from_slice(rest);
+    Some(bytes)
 }
 
 struct Column<'a> {
@@ -211,7 +264,8 @@ impl Column<'_> {
             }
             let is_quoted = rules.dialect.quoted_part(text).is_some();
             let text = rules.dialect.unquoted(text, &mut scratch);
-            let (is_null, text) = (self.is_null(text, is_quoted), text.trim_ascii());
+            let (is_null, may_be_null) = (self.is_null(text, is_quoted), self.may_be_null(text, is_quoted));
+            let text = text.trim_ascii();
             let read = match (is_null, is_marked.then(|| rules.plain_number(text)).flatten()) {
                 (true, _) | (_, Some(None)) => None,
                 (_, Some(Some(plain))) => quick(&plain).or_else(|| full(&plain)),
@@ -219,7 +273,7 @@ impl Column<'_> {
             };
             if read.is_none() {
                 self.nulls.push(row as u32);
-                if !is_null {
+                if !is_null && !may_be_null {
                     self.bad.push(row as u32);
                 }
             }
@@ -232,7 +286,19 @@ impl Column<'_> {
     #[inline]
     fn is_null(&self, text: &[u8], is_quoted: bool) -> bool {
         let rules = self.fields.rules;
-        !self.reader.is_not_null && (rules.quoted_is_null || !is_quoted) && rules.is_null(text)
+        !self.reader.is_not_null
+            && (rules.quoted_nulls == QuotedNulls::Null || !is_quoted)
+            && rules.is_null(text)
+    }
+
+    /// Whether the text of a field is NULL if it is no value.
+    #[inline]
+    fn may_be_null(&self, text: &[u8], is_quoted: bool) -> bool {
+        let rules = self.fields.rules;
+        is_quoted
+            && !self.reader.is_not_null
+            && rules.quoted_nulls == QuotedNulls::NullIfNoValue
+            && rules.is_null(text)
     }
 
     fn ints<T: Native + TryFrom<i64> + TryFrom<i128>>(self) -> Vector {

@@ -34,7 +34,7 @@ use crate::rejects::SessionFiles;
 use crate::remote::shown;
 use convert::{ColumnReader, ReadRules};
 use index::Indexer;
-use inlay_catalog::{ScanRequest, SourceColumn, SourceScan, TableFunction, TableSource};
+use inlay_catalog::{ScanRequest, SourceColumn, SourceScan, TableFunction, TableSource, TypeNames};
 use inlay_kernels::common_type;
 use inlay_types::{Error, LogicalType, Result, Value};
 use reader::ReadSizes;
@@ -62,10 +62,15 @@ impl TableFunction for ReadCsv {
         self.name
     }
 
-    fn bind(&self, args: &[Value], named: &[(String, Value)]) -> Result<Arc<dyn TableSource>> {
-        let (per_file, named) = PerFile::take(named)?;
+    fn bind(
+        &self,
+        args: &[Value],
+        named: &[(String, Value)],
+        types: &TypeNames<'_>,
+    ) -> Result<Arc<dyn TableSource>> {
+        let (per_file, named) = PerFile::take(named, types)?;
         let files = per_file.files(self.name, args, &self.access)?;
-        let options = CsvOptions::read(&named)?;
+        let options = CsvOptions::read(&named, types)?;
         let open = |paths: &[String]| -> Result<Arc<dyn TableSource>> {
             Ok(Arc::new(CsvSource::open(&self.access, paths, &options, &self.session)?))
         };

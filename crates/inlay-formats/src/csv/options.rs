@@ -2,6 +2,7 @@
 
 use crate::input::{Compression, Encoding};
 use crate::option_text::{boolean, columns_of, integer, text, texts_of, unknown_option};
+use inlay_catalog::TypeNames;
 use inlay_types::{Error, LogicalType, Result, Value};
 
 /// Options of `read_csv` and of COPY FROM a CSV file.
@@ -21,8 +22,8 @@ pub struct CsvOptions {
     pub header: Option<bool>,
     /// Texts that mean NULL.
     pub null_strings: Vec<String>,
-    /// Whether they do so in quotes, too.
-    pub allow_quoted_nulls: bool,
+    /// What they mean in quotes.
+    pub quoted_nulls: QuotedNulls,
     /// Columns in which no text means NULL.
     pub force_not_null: Vec<String>,
     /// Names and types of all columns.
@@ -71,6 +72,17 @@ pub struct CsvOptions {
     pub(crate) given: String,
 }
 
+/// What a text that means NULL is in quotes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QuotedNulls {
+    /// NULL as well.
+    Null,
+    /// A text as any other.
+    Text,
+    /// A text as any other where it is a value of the column's type, else NULL.
+    NullIfNoValue,
+}
+
 /// Where lines that are left out are noted, and how many.
 #[derive(Clone, Debug)]
 pub(crate) struct RejectOptions {
@@ -97,7 +109,7 @@ impl Default for CsvOptions {
             newline: None,
             header: None,
             null_strings: vec![String::new()],
-            allow_quoted_nulls: true,
+            quoted_nulls: QuotedNulls::Null,
             force_not_null: Vec::new(),
             columns: None,
             types: Vec::new(),
@@ -181,11 +193,11 @@ const NAMES: &[&str] = &[
 
 impl CsvOptions {
     /// Options from named arguments.
-    pub fn read(named: &[(String, Value)]) -> Result<Self> {
+    pub fn read(named: &[(String, Value)], types: &TypeNames<'_>) -> Result<Self> {
         let mut options = Self::default();
         for (name, value) in named {
             let name = name.to_ascii_lowercase();
-            if !options.set(&name, value)? && !options.set_rare(&name, value)? {
+            if !options.set(&name, value, types)? && !options.set_rare(&name, value)? {
                 return Err(unknown_option("read_csv", &name, NAMES));
             }
         }
@@ -199,7 +211,7 @@ impl CsvOptions {
     }
 
     /// What files look like and what is in them; whether the option is one of these.
-    fn set(&mut self, name: &str, value: &Value) -> Result<bool> {
+    fn set(&mut self, name: &str, value: &Value, types: &TypeNames<'_>) -> Result<bool> {
         match name {
             "delim" | "sep" | "delimiter" | "separator" => self.delimiter = Some(delimiter(name, value)?),
             "quote" => self.quote = Some(optional_byte(name, value)?),
@@ -213,18 +225,24 @@ impl CsvOptions {
                     other => texts_of(name, other)?,
                 }
             }
-            "allow_quoted_nulls" => self.allow_quoted_nulls = boolean(name, value)?,
+            "allow_quoted_nulls" => {
+                self.quoted_nulls = match value {
+                    Value::Varchar(text) if text.eq_ignore_ascii_case("auto") => QuotedNulls::NullIfNoValue,
+                    other if boolean(name, other)? => QuotedNulls::Null,
+                    _ => QuotedNulls::Text,
+                }
+            }
             "force_not_null" => self.force_not_null = texts_of(name, value)?,
             "columns" => {
                 let named = |(index, (name, ty)): (usize, (Option<String>, LogicalType))| {
                     (name.unwrap_or_else(|| format!("column{index}")), ty)
                 };
-                let columns = columns_of(name, value)?;
+                let columns = columns_of(name, value, types)?;
                 self.columns = Some(columns.into_iter().enumerate().map(named).collect());
             }
-            "types" | "dtypes" | "column_types" => self.types = columns_of(name, value)?,
+            "types" | "dtypes" | "column_types" => self.types = columns_of(name, value, types)?,
             "auto_type_candidates" => {
-                let types = columns_of(name, value)?.into_iter().map(|(_, ty)| ty).collect();
+                let types = columns_of(name, value, types)?.into_iter().map(|(_, ty)| ty).collect();
                 self.type_candidates = Some(types);
             }
             "names" | "column_names" => self.names = texts_of(name, value)?,

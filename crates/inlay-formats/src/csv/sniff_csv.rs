@@ -7,7 +7,7 @@ use crate::files::Files;
 use crate::paths;
 use crate::per_file::PerFile;
 use crate::rejects::SessionFiles;
-use inlay_catalog::{TableFunction, TableSource};
+use inlay_catalog::{TableFunction, TableSource, TypeNames};
 use inlay_types::{LogicalType, Result, Value, Vector};
 use std::sync::Arc;
 
@@ -30,13 +30,18 @@ impl TableFunction for SniffCsv {
         "sniff_csv"
     }
 
-    fn bind(&self, args: &[Value], named: &[(String, Value)]) -> Result<Arc<dyn TableSource>> {
+    fn bind(
+        &self,
+        args: &[Value],
+        named: &[(String, Value)],
+        types: &TypeNames<'_>,
+    ) -> Result<Arc<dyn TableSource>> {
         let files = paths::expand(self.name(), args, &self.access)?;
-        let (_, named) = PerFile::take(named)?;
+        let (_, named) = PerFile::take(named, types)?;
         // Whether a file fits what is said of it is found out when it is read.
         let named: Vec<(String, Value)> =
             named.into_iter().filter(|(name, _)| name != "force_match").collect();
-        let options = CsvOptions::read(&named)?;
+        let options = CsvOptions::read(&named, types)?;
         let path = files.first().cloned().unwrap_or_default();
         let schema = sniff::sniff(&input_of(&self.access, &path, &options, &self.session)?, &options)?;
         let byte = |byte: Option<u8>| match byte {

@@ -56,7 +56,7 @@ fn reader() -> ReadCsv {
 fn read_bytes(bytes: &[u8], named: &[(&str, Value)]) -> Result<(String, Vec<Vec<String>>)> {
     let file = TempFile::new(bytes);
     let named: Vec<(String, Value)> = named.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
-    let source = reader().bind(&[Value::Varchar(file.path())], &named)?;
+    let source = reader().bind(&[Value::Varchar(file.path())], &named, &inlay_sql::parser::parse_type)?;
     let columns: Vec<String> = source.columns().iter().map(|c| format!("{} {}", c.name, c.ty)).collect();
     let rows = scan(&*source, (0..columns.len()).collect())?;
     Ok((columns.join(", "), rows))
@@ -177,9 +177,9 @@ fn errors_name_the_line_the_column_and_the_way_out() {
         read_bytes(&[0xff, 0xfe, 0, 0xd8], &[]).map_or_else(|e| format!("error: {e}"), |_| String::new()),
         &["UTF-16"],
     );
-    let missing = reader().bind(&[text("/nowhere/x.csv")], &[]);
+    let missing = reader().bind(&[text("/nowhere/x.csv")], &[], &inlay_sql::parser::parse_type);
     assert!(matches!(missing, Err(Error::Io { .. })));
-    let nothing = reader().bind(&[text("/nowhere/*.csv")], &[]);
+    let nothing = reader().bind(&[text("/nowhere/*.csv")], &[], &inlay_sql::parser::parse_type);
     assert!(matches!(nothing, Err(Error::Io { .. })));
 }
 

@@ -91,7 +91,9 @@ impl Cell {
             (Self::Bool(value), LogicalType::Boolean) => Some(Value::Boolean(*value)),
             (Self::Bool(value), LogicalType::Double) => Some(Value::Double(f64::from(u8::from(*value)))),
             (Self::Text(text), LogicalType::Varchar) => Some(Value::Varchar(text.clone())),
-            (Self::Text(text), _) if text.is_empty() => Some(Value::Null),
+            (Self::Text(text), ty) if text.is_empty() => {
+                cast_value(&Value::Varchar(String::new()), ty).ok().or(Some(Value::Null))
+            }
             (_, LogicalType::Varchar) => Some(Value::Varchar(self.to_string())),
             (Self::Error(_), _) => None,
             (Self::Number(number, Shape::Number), ty) => cast_value(&Value::Double(*number), ty).ok(),

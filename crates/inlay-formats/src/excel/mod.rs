@@ -15,7 +15,9 @@ use crate::files::Files;
 use crate::option_text::{boolean, text};
 use crate::per_file::PerFile;
 use cell::Cell;
-use inlay_catalog::{ScanRequest, SourceColumn, SourceScan, SourceTask, TableFunction, TableSource};
+use inlay_catalog::{
+    ScanRequest, SourceColumn, SourceScan, SourceTask, TableFunction, TableSource, TypeNames,
+};
 use inlay_types::{Batch, Error, LogicalType, Reservation, Result, VECTOR_SIZE, Value, VectorBuilder};
 use sheet::{Range, Region, Step};
 use std::sync::Arc;
@@ -39,7 +41,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    fn read(function: &str, named: &[(String, Value)]) -> Result<Self> {
+    fn read(function: &str, named: &[(String, Value)], types: &TypeNames<'_>) -> Result<Self> {
         let mut options = Self::default();
         for (name, value) in named {
             match name.to_ascii_lowercase().as_str() {
@@ -50,7 +52,7 @@ impl Options {
                 "ignore_errors" => options.ignore_errors = boolean(name, value)?,
                 "empty_as_varchar" => options.empty_as_varchar = boolean(name, value)?,
                 "stop_at_empty" => options.stop_at_empty = Some(boolean(name, value)?),
-                "columns" => options.columns = crate::option_text::columns_of(name, value)?,
+                "columns" => options.columns = crate::option_text::columns_of(name, value, types)?,
                 other => return Err(crate::option_text::unknown_option(function, other, &PARAMETERS)),
             }
         }
@@ -76,9 +78,14 @@ impl TableFunction for ReadExcel {
         "read_xlsx"
     }
 
-    fn bind(&self, args: &[Value], named: &[(String, Value)]) -> Result<Arc<dyn TableSource>> {
-        let (per_file, named) = PerFile::take(named)?;
-        let options = Options::read(self.name(), &named)?;
+    fn bind(
+        &self,
+        args: &[Value],
+        named: &[(String, Value)],
+        types: &TypeNames<'_>,
+    ) -> Result<Arc<dyn TableSource>> {
+        let (per_file, named) = PerFile::take(named, types)?;
+        let options = Options::read(self.name(), &named, types)?;
         let files = per_file.files(self.name(), args, &self.access)?;
         let open = |paths: &[String]| match paths.first() {
             Some(path) => Ok(Arc::new(Workbook::open(&self.access, path, &options)?) as Arc<dyn TableSource>),
@@ -102,6 +109,9 @@ struct Workbook {
 impl Workbook {
     fn open(files: &Arc<Files>, path: &str, options: &Options) -> Result<Self> {
         let mut options = options.clone();
+        if options.range.is_none() && options.stop_at_empty == Some(false) {
+            options.range = sheet::used(files, path, options.sheet.as_deref())?;
+        }
         let mut region = Region::new(&options);
         let mut types: Vec<Option<LogicalType>> = Vec::new();
         let mut is_first = true;

@@ -30,11 +30,11 @@ pub(super) struct Range {
 }
 
 impl Range {
-    /// Reads `A1:C9`, `A:C` (columns) or `3:9` (rows).
+    /// Reads `A1:C9`, `A:C` (columns), `3:9` (rows), or with an open end `A2:C` or `B1:9`.
     pub fn parse(text: &str) -> Result<Self> {
         let refused = || {
             Error::invalid_argument(format!(
-                "parameter \"range\" is as 'A1:C9', 'A:C' or '3:9', the upper left corner first; not '{text}'"
+                "parameter \"range\" is as 'A1:C9', 'A:C', '3:9' or 'A2:C', the upper left corner first; not '{text}'"
             ))
         };
         let (from, to) = text.split_once(':').ok_or_else(refused)?;
@@ -45,7 +45,8 @@ impl Range {
             first_column: from.1.unwrap_or(0),
             last_column: to.1.unwrap_or(COLUMNS_MAX - 1),
         };
-        let is_alike = from.0.is_some() == to.0.is_some() && from.1.is_some() == to.1.is_some();
+        // An end may be open where the beginning is not: `A2:V` reaches to the last row.
+        let is_alike = (to.0.is_none() || from.0.is_some()) && (to.1.is_none() || from.1.is_some());
         let fits = range.first_row <= range.last_row && range.first_column <= range.last_column;
         if is_alike && fits { Ok(range) } else { Err(refused()) }
     }
@@ -142,6 +143,26 @@ fn walk_file(path: &str, file: Box<dyn Seekable>, sheet: Option<&str>, take: Tak
         take(number, row)?;
     }
     Ok(name)
+}
+
+/// The rows and columns that have cells; `None` of an empty sheet.
+pub(super) fn used(files: &Arc<Files>, path: &str, sheet: Option<&str>) -> Result<Option<Range>> {
+    let mut used: Option<Range> = None;
+    walk(files, path, sheet, &mut |row, cells| {
+        for (column, _) in cells {
+            let known = used.get_or_insert(Range {
+                first_row: row,
+                last_row: row,
+                first_column: column,
+                last_column: column,
+            });
+            known.last_row = row;
+            known.first_column = known.first_column.min(column);
+            known.last_column = known.last_column.max(column);
+        }
+        Ok(true)
+    })?;
+    Ok(used)
 }
 
 /// A cell of ours; `None` if it is empty.

@@ -12,7 +12,11 @@ fn path(name: &str) -> String {
 
 fn read(path: &str, options: &[(&str, Value)]) -> Result<(Vec<String>, Vec<String>)> {
     let options: Vec<(String, Value)> = options.iter().map(|(n, v)| ((*n).to_string(), v.clone())).collect();
-    let source = ReadExcel::new(&Arc::default()).bind(&[Value::Varchar(path.to_string())], &options)?;
+    let source = ReadExcel::new(&Arc::default()).bind(
+        &[Value::Varchar(path.to_string())],
+        &options,
+        &inlay_sql::parser::parse_type,
+    )?;
     let columns = source.columns().iter().map(|column| format!("{} {}", column.name, column.ty)).collect();
     let request = ScanRequest {
         columns: (0..source.columns().len()).collect(),

@@ -19,7 +19,7 @@ use crate::input::InputFile;
 use crate::per_file::PerFile;
 use crate::rejects::SessionFiles;
 use crate::remote::shown;
-use inlay_catalog::{ScanRequest, SourceColumn, SourceScan, TableFunction, TableSource};
+use inlay_catalog::{ScanRequest, SourceColumn, SourceScan, TableFunction, TableSource, TypeNames};
 use inlay_kernels::json::documents::{Keys, RowReader, Shape};
 use inlay_types::{Error, LogicalType, Result, Value};
 use options::{JsonOptions, Records};
@@ -59,10 +59,15 @@ impl TableFunction for ReadJson {
         self.name
     }
 
-    fn bind(&self, args: &[Value], named: &[(String, Value)]) -> Result<Arc<dyn TableSource>> {
-        let (per_file, named) = PerFile::take(named)?;
+    fn bind(
+        &self,
+        args: &[Value],
+        named: &[(String, Value)],
+        types: &TypeNames<'_>,
+    ) -> Result<Arc<dyn TableSource>> {
+        let (per_file, named) = PerFile::take(named, types)?;
         let files = per_file.files(self.name, args, &self.access)?;
-        let options = JsonOptions::read(self.name, &named)?;
+        let options = JsonOptions::read(self.name, &named, types)?;
         per_file.open(files, &|paths: &[String]| {
             let file = |path: &String| {
                 let ways = (options.compression, options.encoding);
@@ -77,20 +82,29 @@ impl TableFunction for ReadJson {
 impl ReadJson {
     fn source(&self, files: Arc<[InputFile]>, options: &JsonOptions) -> Result<JsonFiles> {
         let is_whole = NAMES.iter().any(|(name, whole)| *name == self.name && *whole);
-        let columns = match (&options.columns, is_whole) {
-            (_, true) => vec![Column::whole(LogicalType::Json)],
+        let (columns, has_more) = match (&options.columns, is_whole) {
+            (_, true) => (vec![Column::whole(LogicalType::Json)], false),
             (Some(given), _) => {
-                given.iter().map(|(name, ty)| Column::of_key(name, name, ty.clone())).collect()
+                (given.iter().map(|(name, ty)| Column::of_key(name, name, ty.clone())).collect(), false)
             }
             (None, _) => {
-                let mut found = found_columns(&files, options)?;
+                let (mut found, has_more) = found_columns(&files, options)?;
                 options.forms.find(&files, options, &mut found)?;
-                found
+                (found, has_more)
             }
         };
+        let found: Option<Arc<HashSet<String>>> =
+            has_more.then(|| Arc::new(columns.iter().filter_map(|column| column.key.clone()).collect()));
         let shown = |column: &Column| SourceColumn { name: column.name.clone(), ty: column.ty.clone() };
         let shown = columns.iter().map(shown).collect();
-        Ok(JsonFiles { name: self.name, files, columns: columns.into(), shown, options: options.clone() })
+        Ok(JsonFiles {
+            name: self.name,
+            files,
+            columns: columns.into(),
+            shown,
+            found,
+            options: options.clone(),
+        })
     }
 }
 
@@ -113,14 +127,20 @@ impl Column {
     }
 }
 
-/// Columns from the first documents.
-fn found_columns(files: &Arc<[InputFile]>, options: &JsonOptions) -> Result<Vec<Column>> {
+/// Files, at most, whose first documents are looked at.
+const FILES_MAX: usize = 32;
+
+/// Columns from the first documents of the first files; whether there are others.
+fn found_columns(files: &Arc<[InputFile]>, options: &JsonOptions) -> Result<(Vec<Column>, bool)> {
     let mut shape = Shape::Unknown;
-    let mut left = options.sample_size;
-    for file in files.iter() {
+    let files_max = if options.sample_size == usize::MAX { usize::MAX } else { FILES_MAX };
+    let mut has_more = files.len() > files_max;
+    for file in files.iter().take(files_max) {
+        let mut left = options.sample_size;
         let path = &file.path;
         let mut documents = Splitter::new(file.look()?, path, options.format);
         while let Some(chunk) = documents.next_chunk()? {
+            has_more |= chunk.len() > left;
             for index in 0..chunk.len().min(left) {
                 match Shape::of(chunk.document(index), options.depth_max) {
                     Ok(found) => shape = shape.joined(found),
@@ -130,11 +150,10 @@ fn found_columns(files: &Arc<[InputFile]>, options: &JsonOptions) -> Result<Vec<
             }
             left = left.saturating_sub(chunk.len());
             if left == 0 {
+                // Whether this was the last chunk is not known without reading on.
+                has_more = true;
                 break;
             }
-        }
-        if left == 0 {
-            break;
         }
     }
     let rules = options.maps;
@@ -152,7 +171,7 @@ fn found_columns(files: &Arc<[InputFile]>, options: &JsonOptions) -> Result<Vec<
                 message: message.to_string(),
             });
         }
-        other => return Ok(vec![Column::whole(other.logical_type(rules))]),
+        other => return Ok((vec![Column::whole(other.logical_type(rules))], has_more)),
     };
     let mut taken: HashSet<String> = HashSet::new();
     let column = |(key, shape): (String, Shape)| {
@@ -164,7 +183,7 @@ fn found_columns(files: &Arc<[InputFile]>, options: &JsonOptions) -> Result<Vec<
         }
         Column::of_key(&name, &key, shape.logical_type(rules))
     };
-    Ok(keys.into_fields().map(column).collect())
+    Ok((keys.into_fields().map(column).collect(), has_more))
 }
 
 /// JSON files of one schema.
@@ -174,6 +193,8 @@ struct JsonFiles {
     files: Arc<[InputFile]>,
     columns: Arc<[Column]>,
     shown: Vec<SourceColumn>,
+    /// The keys of all columns, if there are documents that no column was found from.
+    found: Option<Arc<HashSet<String>>>,
     options: JsonOptions,
 }
 
@@ -208,6 +229,7 @@ impl TableSource for JsonFiles {
         let reader = RowReader {
             columns: request.columns.iter().map(column).collect(),
             ignore_errors: self.options.ignore_errors,
+            found: self.found.clone(),
         };
         let types = request.columns.iter().map(|&index| self.columns[index].ty.clone()).collect();
         let conversion = Conversion { forms: forms.clone(), types };

@@ -4,6 +4,7 @@ use super::split::Format;
 use super::texts::TextForms;
 use crate::input::{Compression, Encoding};
 use crate::option_text::{boolean, columns_of, integer, text, unknown_option};
+use inlay_catalog::TypeNames;
 use inlay_kernels::json::documents::MapRules;
 use inlay_types::{Error, LogicalType, Result, Value};
 
@@ -56,7 +57,7 @@ const NAMES: &[&str] = &[
 ];
 
 impl JsonOptions {
-    pub fn read(function: &str, named: &[(String, Value)]) -> Result<Self> {
+    pub fn read(function: &str, named: &[(String, Value)], types: &TypeNames<'_>) -> Result<Self> {
         let format = if function.starts_with("read_ndjson") { Format::Lines } else { Format::Auto };
         let mut options = Self {
             format,
@@ -71,18 +72,19 @@ impl JsonOptions {
             forms: TextForms::default(),
         };
         for (name, value) in named {
-            options.set(function, name, value)?;
+            options.set((function, types), name, value)?;
         }
         Ok(options)
     }
 
-    fn set(&mut self, function: &str, name: &str, value: &Value) -> Result<()> {
+    fn set(&mut self, (function, types): (&str, &TypeNames<'_>), name: &str, value: &Value) -> Result<()> {
         match name.to_ascii_lowercase().as_str() {
             "columns" => {
                 let named = |(index, (name, ty)): (usize, (Option<String>, LogicalType))| {
                     (name.unwrap_or_else(|| format!("column{index}")), ty)
                 };
-                self.columns = Some(columns_of(name, value)?.into_iter().enumerate().map(named).collect());
+                self.columns =
+                    Some(columns_of(name, value, types)?.into_iter().enumerate().map(named).collect());
             }
             "format" => self.format = format_of(text(name, value)?)?,
             // COPY's word for it.

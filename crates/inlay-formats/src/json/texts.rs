@@ -64,6 +64,7 @@ impl TextForms {
         let reader = RowReader {
             columns: texts.iter().map(|&index| (columns[index].key.clone(), LogicalType::Varchar)).collect(),
             ignore_errors: true,
+            found: None,
         };
         let mut left = options.sample_size;
         for file in files {

@@ -7,7 +7,7 @@ use super::{Options, ParquetFile, columns_of, prune::Bounds};
 use crate::column_source::ColumnSource;
 use crate::files::Files;
 use crate::paths;
-use inlay_catalog::{TableFunction, TableSource};
+use inlay_catalog::{TableFunction, TableSource, TypeNames};
 use inlay_types::{Error, LogicalType, Result, Value, Vector};
 use parquet::basic::{ConvertedType, Repetition};
 use parquet::file::metadata::ColumnChunkMetaData;
@@ -59,7 +59,12 @@ impl TableFunction for AboutParquet {
         }
     }
 
-    fn bind(&self, args: &[Value], named: &[(String, Value)]) -> Result<Arc<dyn TableSource>> {
+    fn bind(
+        &self,
+        args: &[Value],
+        named: &[(String, Value)],
+        _: &TypeNames<'_>,
+    ) -> Result<Arc<dyn TableSource>> {
         if let Some((name, _)) = named.first() {
             return Err(Error::invalid_argument(format!("{} has no parameter \"{name}\"", self.name())));
         }
@@ -71,7 +76,8 @@ impl TableFunction for AboutParquet {
         };
         let mut rows: Rows = Vec::new();
         for path in paths::expand(self.name(), args, &self.access)? {
-            rows_of(&ParquetFile::open(&self.access, path, &Options::default())?, &mut rows)?;
+            let options = Options { as_written: true, ..Options::default() };
+            rows_of(&ParquetFile::open(&self.access, path, &options)?, &mut rows)?;
         }
         let mut vectors = Vec::with_capacity(columns.len());
         for (index, (name, ty)) in columns.into_iter().enumerate() {

@@ -11,19 +11,25 @@ pub mod about;
 pub(crate) mod bridge;
 mod decode;
 mod indexes;
+pub(crate) mod intervals;
 mod pages;
 mod prune;
 mod scan;
 mod select;
 
 use crate::files::{Files, First};
-use crate::option_text::{boolean, integer, text, unknown_option};
+use crate::option_text::{boolean, columns_of as columns_of_option, integer, text, unknown_option};
 use crate::per_file::{PerFile, ROW_NUMBER, field_id_name};
 use crate::ranges::{self, RangeSource};
 use crate::remote::shown;
+use crate::stored::{NOTE, Restored, noted, restores};
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
-use inlay_catalog::{ScanRequest, SourceColumn, SourceFilter, SourceScan, TableFunction, TableSource};
+use inlay_catalog::{
+    ScanRequest, SourceColumn, SourceFilter, SourceScan, TableFunction, TableSource, TypeNames,
+};
+use inlay_kernels::common_type;
 use inlay_types::arrow::ArrowField;
+use inlay_types::logical_type;
 use inlay_types::{Error, LogicalType, Result, Value};
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::basic::Type as PhysicalType;
@@ -52,14 +58,21 @@ impl TableFunction for ReadParquet {
         self.name
     }
 
-    fn bind(&self, args: &[Value], named: &[(String, Value)]) -> Result<Arc<dyn TableSource>> {
-        let (per_file, named) = PerFile::take(named)?;
+    fn bind(
+        &self,
+        args: &[Value],
+        named: &[(String, Value)],
+        types: &TypeNames<'_>,
+    ) -> Result<Arc<dyn TableSource>> {
+        let (per_file, named) = PerFile::take(named, types)?;
         let options =
-            Options { by_field_id: per_file.wants_field_ids(), ..Options::read(self.name, &named)? };
+            Options { by_field_id: per_file.wants_field_ids(), ..Options::read(self.name, &named, types)? };
         let files = per_file.files(self.name, args, &self.access)?;
-        per_file.open(files, &|paths: &[String]| {
-            Ok(Arc::new(ParquetSource::open_with(&self.access, paths.to_vec(), &options)?))
-        })
+        let source = per_file.open(files, &|paths: &[String]| {
+            let files = paths.iter().map(|path| ParquetFile::open(&self.access, path.clone(), &options));
+            source_of(files.collect::<Result<_>>()?, &options, types)
+        })?;
+        Ok(settled(source))
     }
 }
 
@@ -74,6 +87,10 @@ struct Options {
     by_field_id: bool,
     /// INT96 becomes TIMESTAMP_NS, not TIMESTAMP.
     int96_as_nanoseconds: bool,
+    /// The types of the columns that rows are going to be put into.
+    targets: Vec<LogicalType>,
+    /// Intervals are left as the file has them.
+    as_written: bool,
     /// What the optimizer is to take for the number of rows.
     explicit_cardinality: Option<u64>,
 }
@@ -93,10 +110,14 @@ const PARAMETERS: [&str; 11] = [
 ];
 
 impl Options {
-    fn read(function: &str, named: &[(String, Value)]) -> Result<Self> {
+    fn read(function: &str, named: &[(String, Value)], types: &TypeNames<'_>) -> Result<Self> {
         let mut options = Self::default();
         for (name, value) in named {
             match name.to_ascii_lowercase().as_str() {
+                "columns" => {
+                    options.targets =
+                        columns_of_option(name, value, types)?.into_iter().map(|(_, ty)| ty).collect();
+                }
                 "binary_as_string" => options.binary_as_string = boolean(name, value)?,
                 "file_row_number" => options.file_row_number = boolean(name, value)?,
                 "explicit_cardinality" => {
@@ -150,6 +171,8 @@ struct ParquetFile {
     path: String,
     bytes: Arc<dyn RangeSource>,
     metadata: ArrowReaderMetadata,
+    /// Columns as the file's schema says them, with intervals, which are read as bytes. A type that no value has is NULL.
+    declared: Vec<SourceColumn>,
 }
 
 impl fmt::Debug for ParquetSource {
@@ -189,11 +212,24 @@ impl ParquetFile {
         let metadata = guarded(&path, || {
             let found = ArrowReaderMetadata::load(&pages::Chunk::file(&bytes), options())
                 .map_err(|e| malformed(&path, e))?;
-            let wanted = Arc::new(our_schema(found.schema(), found.parquet_schema(), wanted));
-            ArrowReaderMetadata::try_new(Arc::clone(found.metadata()), options().with_schema(wanted))
-                .map_err(|e| malformed(&path, e))
+            if wanted.as_written || !intervals::has_intervals(found.parquet_schema()) {
+                return with_our_schema(&path, &found, wanted).map(|metadata| (metadata, None));
+            }
+            let declared = Arc::new(our_schema(found.schema(), found.parquet_schema(), wanted));
+            let bytes = intervals::as_bytes(found.metadata()).map_err(|e| malformed(&path, e))?;
+            let found =
+                ArrowReaderMetadata::try_new(Arc::new(bytes), options()).map_err(|e| malformed(&path, e))?;
+            with_our_schema(&path, &found, wanted).map(|metadata| (metadata, Some(declared)))
         })?;
-        Ok(Self { path, bytes, metadata })
+        let (metadata, declared) = metadata;
+        let declared = bridge::field_of(declared.as_deref().unwrap_or(metadata.schema()))?;
+        let column = |(field, arrow): (&ArrowField, &Arc<Field>)| -> Result<SourceColumn> {
+            let ty = with_nulls(&field.logical_type()?, arrow.data_type());
+            Ok(SourceColumn { name: field.name.clone(), ty })
+        };
+        let declared = declared.children.iter().zip(metadata.schema().fields()).map(column);
+        let declared = declared.collect::<Result<Vec<_>>>()?;
+        Ok(Self { path, bytes, metadata, declared })
     }
 }
 
@@ -220,6 +256,112 @@ impl ParquetFile {
             )
         )
     }
+}
+
+fn with_our_schema(path: &str, found: &ArrowReaderMetadata, wanted: &Options) -> Result<ArrowReaderMetadata> {
+    let schema = Arc::new(our_schema(found.schema(), found.parquet_schema(), wanted));
+    let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true).with_schema(schema);
+    ArrowReaderMetadata::try_new(Arc::clone(found.metadata()), options).map_err(|e| malformed(path, e))
+}
+
+/// A type in which parts that have no values but NULL are of the type NULL.
+fn with_nulls(ty: &LogicalType, arrow: &DataType) -> LogicalType {
+    match (ty, arrow) {
+        (_, DataType::Null) => LogicalType::Null,
+        (LogicalType::List(element), DataType::List(field) | DataType::LargeList(field)) => {
+            LogicalType::list(with_nulls(element, field.data_type()))
+        }
+        (LogicalType::Struct(fields), DataType::Struct(arrow)) => {
+            let field = |(field, arrow): (&logical_type::Field, &Arc<Field>)| {
+                logical_type::Field::new(Arc::clone(&field.name), with_nulls(&field.ty, arrow.data_type()))
+            };
+            LogicalType::Struct(fields.iter().zip(arrow).map(field).collect())
+        }
+        (ty, _) => ty.clone(),
+    }
+}
+
+/// A type whose parts that nothing is known of are INTEGER.
+fn without_nulls(ty: &LogicalType) -> LogicalType {
+    match ty {
+        LogicalType::Null => LogicalType::Integer,
+        LogicalType::List(element) => LogicalType::list(without_nulls(element)),
+        LogicalType::Struct(fields) => {
+            let field = |field: &logical_type::Field| {
+                logical_type::Field::new(Arc::clone(&field.name), without_nulls(&field.ty))
+            };
+            LogicalType::Struct(fields.iter().map(field).collect())
+        }
+        other => other.clone(),
+    }
+}
+
+/// A source whose columns have types.
+fn settled(source: Arc<dyn TableSource>) -> Arc<dyn TableSource> {
+    let column =
+        |column: &SourceColumn| SourceColumn { name: column.name.clone(), ty: without_nulls(&column.ty) };
+    let columns = source.columns().iter().map(column).collect();
+    Restored::around(source, columns)
+}
+
+/// Files as one source, whose columns are what was written, not what that is stored as. Where the same columns are of types that
+/// go together, files are read one by one.
+fn source_of(
+    files: Vec<ParquetFile>,
+    options: &Options,
+    types: &TypeNames<'_>,
+) -> Result<Arc<dyn TableSource>> {
+    let restored = |file: &ParquetFile| -> Result<Vec<SourceColumn>> {
+        let mut columns = columns_of(file, options)?;
+        for (column, declared) in columns.iter_mut().zip(&file.declared) {
+            column.ty = declared.ty.clone();
+        }
+        let pairs = file.metadata.metadata().file_metadata().key_value_metadata();
+        let note = pairs.and_then(|pairs| pairs.iter().find(|pair| pair.key == NOTE));
+        if let Some(note) = note.and_then(|note| note.value.as_ref()) {
+            noted(note, &mut columns, types);
+        }
+        if options.targets.len() == columns.len() {
+            for (column, target) in columns.iter_mut().zip(&options.targets) {
+                let has_union = target.has_part(&|part| matches!(part, LogicalType::Union(_)));
+                if has_union && restores(&column.ty, target) {
+                    column.ty = target.clone();
+                }
+            }
+        }
+        Ok(columns)
+    };
+    let columns = files.iter().map(restored).collect::<Result<Vec<_>>>()?;
+    let Some(first) = columns.first() else {
+        return Err(Error::invalid_argument("read_parquet needs the path of a file"));
+    };
+    if columns.iter().all(|other| other == first) {
+        let mut columns = first.clone();
+        let source = ParquetSource::new(files, options)?;
+        columns.extend(source.columns().iter().skip(columns.len()).cloned());
+        return Ok(Restored::around(Arc::new(source), columns));
+    }
+    let go_together = |other: &Vec<SourceColumn>| {
+        let is_same = |(left, right): (&SourceColumn, &SourceColumn)| {
+            left.name == right.name && common_type(&left.ty, &right.ty).is_some()
+        };
+        other.len() == first.len() && first.iter().zip(other).all(is_same)
+    };
+    if let Some(odd) = columns.iter().position(|other| !go_together(other)) {
+        let message = format!(
+            "the file has other columns than \"{}\"; read files of different columns one by one",
+            files[0].path
+        );
+        return Err(malformed(&files[odd].path, message));
+    }
+    let mut opened = Vec::with_capacity(files.len());
+    for (file, mut columns) in files.into_iter().zip(columns) {
+        let path = file.path.clone();
+        let source = ParquetSource::new(vec![file], options)?;
+        columns.extend(source.columns().iter().skip(columns.len()).cloned());
+        opened.push((path, Restored::around(Arc::new(source), columns)));
+    }
+    PerFile::joined(opened)
 }
 
 /// The schema that columns are to be read as: text as views, decimals as narrow as ours.
@@ -258,24 +400,12 @@ fn our_schema(schema: &Schema, file: &SchemaDescriptor, options: &Options) -> Sc
 }
 
 impl ParquetSource {
-    /// Reads the footers of all files.
-    fn open_with(access: &Arc<Files>, paths: Vec<String>, options: &Options) -> Result<Self> {
-        let open = |path| ParquetFile::open(access, path, options);
-        let files = paths.into_iter().map(open).collect::<Result<Vec<_>>>()?;
+    /// Files whose columns are alike.
+    fn new(files: Vec<ParquetFile>, options: &Options) -> Result<Self> {
         let Some(first) = files.first() else {
             return Err(Error::invalid_argument("read_parquet needs the path of a file"));
         };
         let mut columns = columns_of(first, options)?;
-        for file in &files[1..] {
-            let other = columns_of(file, options)?;
-            if other != columns {
-                let message = format!(
-                    "the file has other columns than \"{}\"; read files of different columns one by one",
-                    first.path
-                );
-                return Err(malformed(&file.path, message));
-            }
-        }
         let rows = |file: &ParquetFile| {
             u64::try_from(file.metadata.metadata().file_metadata().num_rows()).unwrap_or(0)
         };

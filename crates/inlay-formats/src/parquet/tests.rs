@@ -79,7 +79,7 @@ fn what_is_written_reads_back() {
         ];
         assert_eq!(written(&path, &names, &batch.types(), parts.clone(), &options), Ok(10_000));
         let source = ReadParquet::new("read_parquet", &Arc::default())
-            .bind(&[Value::Varchar(path.clone())], &[])
+            .bind(&[Value::Varchar(path.clone())], &[], &inlay_sql::parser::parse_type)
             .unwrap();
         let types: Vec<LogicalType> = source.columns().iter().map(|c| c.ty.clone()).collect();
         assert_eq!(types, batch.types());
@@ -110,8 +110,11 @@ fn damaged_files_are_errors() {
     let whole = std::fs::read(&path).unwrap();
     let read = |bytes: &[u8]| {
         std::fs::write(&path, bytes).unwrap();
-        let source =
-            ReadParquet::new("read_parquet", &Arc::default()).bind(&[Value::Varchar(path.clone())], &[])?;
+        let source = ReadParquet::new("read_parquet", &Arc::default()).bind(
+            &[Value::Varchar(path.clone())],
+            &[],
+            &inlay_sql::parser::parse_type,
+        )?;
         rows(&*source, (0..source.columns().len()).collect(), Vec::new())
     };
     assert!(read(&whole).is_ok());
@@ -131,7 +134,7 @@ fn damaged_files_are_errors() {
 fn a_nested_column_that_ends_early_is_damage() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/parquet/testdata/list_ends_early.parquet");
     let read = ReadParquet::new("read_parquet", &Arc::default());
-    let source = read.bind(&[Value::Varchar(path.to_string())], &[]).unwrap();
+    let source = read.bind(&[Value::Varchar(path.to_string())], &[], &inlay_sql::parser::parse_type).unwrap();
     let all = rows(&*source, (0..source.columns().len()).collect(), Vec::new());
     assert!(matches!(all, Err(Error::MalformedFile { .. })), "{all:?}");
 }
@@ -155,7 +158,8 @@ fn filters_behind_nested_columns_read_their_own_statistics() {
     if written(&path, &names, &batch.types(), [Ok(batch.clone())].into_iter(), &[]).is_err() {
         return;
     }
-    let source = ParquetSource::open_with(&Arc::default(), vec![path.clone()], &Options::default()).unwrap();
+    let file = ParquetFile::open(&Arc::default(), path.clone(), &Options::default()).unwrap();
+    let source = ParquetSource::new(vec![file], &Options::default()).unwrap();
     let predicate = SegmentPredicate::Compare(Cmp::Eq, Value::Integer(5));
     let found = rows(&source, vec![1], vec![SourceFilter { column: 1, predicate }]).unwrap();
     assert_eq!(found.len(), 10);
@@ -170,7 +174,8 @@ fn footers_are_rows() {
     written(&path, &names, &batch.types(), [Ok(batch.clone())].into_iter(), &options).unwrap();
     let read = |about: about::About, columns: Vec<usize>| {
         let function = about::AboutParquet::new(about, &Arc::default());
-        let source = function.bind(&[Value::Varchar(path.clone())], &[]).unwrap();
+        let source =
+            function.bind(&[Value::Varchar(path.clone())], &[], &inlay_sql::parser::parse_type).unwrap();
         rows(&*source, columns, Vec::new()).unwrap()
     };
     let groups = read(about::About::RowGroups, vec![1, 2, 8, 12]);
@@ -182,7 +187,19 @@ fn footers_are_rows() {
     assert_eq!(file[0][0], Value::BigInt(300));
     assert_eq!(file[0][1], Value::UBigInt(std::fs::metadata(&path).unwrap().len()));
     let function = about::AboutParquet::new(about::About::Pairs, &Arc::default());
-    assert!(function.bind(&[Value::Varchar(path.clone())], &[("x".to_string(), Value::Null)]).is_err());
-    assert!(function.bind(&[Value::Varchar("/nowhere.parquet".into())], &[]).is_err());
+    assert!(
+        function
+            .bind(
+                &[Value::Varchar(path.clone())],
+                &[("x".to_string(), Value::Null)],
+                &inlay_sql::parser::parse_type
+            )
+            .is_err()
+    );
+    assert!(
+        function
+            .bind(&[Value::Varchar("/nowhere.parquet".into())], &[], &inlay_sql::parser::parse_type)
+            .is_err()
+    );
     std::fs::remove_file(path).unwrap();
 }

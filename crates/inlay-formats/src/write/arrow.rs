@@ -4,6 +4,7 @@ use super::{Destination, FileWriter, Target};
 use crate::Parallel;
 use crate::option_text::{integer, text, unknown_option};
 use crate::parquet::bridge;
+use crate::stored::NOTE;
 use arrow_array::RecordBatch;
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
@@ -52,7 +53,12 @@ pub(super) struct ArrowWriter {
 }
 
 impl ArrowWriter {
-    pub(super) fn open(to: &Destination<'_>, options: &[(String, Value)], is_stream: bool) -> Result<Self> {
+    pub(super) fn open(
+        to: &Destination<'_>,
+        options: &[(String, Value)],
+        is_stream: bool,
+        note: Option<String>,
+    ) -> Result<Self> {
         let (mut compression, mut batch_rows) = (None, BATCH_ROWS);
         for (name, value) in options {
             match name.as_str() {
@@ -73,7 +79,8 @@ impl ArrowWriter {
             }
         }
         let exporter = Exporter::new(to.names, to.types);
-        let schema = bridge::schema_of(exporter.schema())?;
+        let mut schema = bridge::schema_of(exporter.schema())?;
+        schema.metadata.extend(note.map(|note| (NOTE.to_string(), note)));
         let (target, file) = Target::create(to)?;
         let failed = |error: ArrowError| failure(&target, &error);
         let options = IpcWriteOptions::default().try_with_compression(compression).map_err(failed)?;

@@ -1,7 +1,7 @@
 //! CSV files from batches. Fields are quoted when they hold a delimiter, a quote, a line break, or the NULL text.
 
 use super::packed::{Packing, TextFile};
-use super::{Destination, FileWriter, Target};
+use super::{Destination, FileWriter, Target, check_members};
 use crate::Parallel;
 use crate::option_text::{boolean, list, text, unknown_option};
 use inlay_catalog::near_names;
@@ -21,6 +21,8 @@ pub(super) struct CsvWriter {
 
 #[derive(Debug)]
 struct Rules {
+    /// Of the columns.
+    names: Vec<String>,
     delimiter: char,
     quote: char,
     escape: char,
@@ -58,6 +60,7 @@ const NAMES: [&str; 15] = [
 impl Rules {
     fn read(options: &[(String, Value)], names: &[String], packing: &mut Packing) -> Result<Self> {
         let mut rules = Self {
+            names: names.to_vec(),
             delimiter: ',',
             quote: '"',
             escape: '"',
@@ -151,8 +154,11 @@ impl Rules {
     /// The lines of a batch.
     fn lines(&self, batch: &Batch, types: &[LogicalType]) -> Result<Vec<u8>> {
         let mut columns = batch.columns().to_vec();
-        for (column, ty) in columns.iter().zip(types) {
+        for ((column, ty), name) in columns.iter().zip(types).zip(&self.names) {
             column.expect_type(ty)?;
+            if ty.has_part(&|part| matches!(part, LogicalType::Union(_))) {
+                (0..column.len()).try_for_each(|row| check_members(name, ty, &column.get(row)))?;
+            }
         }
         self.format_dates(&mut columns)?;
         let bare = |(index, column): (usize, &Vector)| self.is_bare(column.ty(), index);

@@ -15,7 +15,9 @@ mod xlsx;
 use crate::Parallel;
 use crate::files::Files;
 use crate::input::unpacked_name;
+use crate::stored::{StoredWriter, note, stored_type};
 use inlay_catalog::access::{Door, How, Way};
+use inlay_kernels::cast_value;
 use inlay_types::discard::discard;
 use inlay_types::{Batch, Error, LogicalType, Result, Value};
 use parking_lot::Mutex;
@@ -32,7 +34,7 @@ pub trait FileWriter: Send {
 }
 
 /// What `make` gives for each number below `count`, in order.
-fn made<T: Send>(
+pub(crate) fn made<T: Send>(
     parallel: Parallel<'_>,
     count: usize,
     make: impl Fn(usize) -> Result<T> + Sync,
@@ -70,11 +72,23 @@ pub fn open_writer(to: &Destination<'_>, options: &[(String, Value)]) -> Result<
     if let Some(writer) = partition::PartitionWriter::open(to, &format_name(&format), &others)? {
         return Ok(Box::new(writer));
     }
+    let is_parquet = matches!(format.as_str(), "parquet" | "pq");
     Ok(match format.as_str() {
-        "arrow" | "feather" | "ipc" | "arrows" => {
-            Box::new(arrow::ArrowWriter::open(to, &others, format == "arrows")?)
+        "arrow" | "feather" | "ipc" | "arrows" | "parquet" | "pq" => {
+            let stored: Vec<LogicalType> = to.types.iter().map(|ty| stored_type(ty, !is_parquet)).collect();
+            let note = note(to.names, to.types, &stored);
+            let within = Destination { types: &stored, ..*to };
+            let inner: Box<dyn FileWriter> = if is_parquet {
+                Box::new(parquet::ParquetWriter::open(&within, &others, note)?)
+            } else {
+                Box::new(arrow::ArrowWriter::open(&within, &others, format == "arrows", note)?)
+            };
+            if stored == to.types {
+                inner
+            } else {
+                Box::new(StoredWriter { inner, names: to.names.to_vec(), types: stored })
+            }
         }
-        "parquet" | "pq" => Box::new(parquet::ParquetWriter::open(to, &others)?),
         "xlsx" => Box::new(xlsx::ExcelWriter::open(to, &others)?),
         "json" | "ndjson" | "jsonl" => Box::new(json::JsonWriter::open(to, &others)?),
         "csv" | "tsv" | "tbl" | "txt" => Box::new(csv::CsvWriter::open(to, &others)?),
@@ -222,6 +236,22 @@ impl Target {
             Place::Bucket(files, file) => files.upload(&self.path, file),
         }
     }
+}
+
+/// Fails at a value of a UNION whose text would be read as that of another member: the text does not say which it is of.
+fn check_members(name: &str, ty: &LogicalType, value: &Value) -> Result<()> {
+    if value.is_null() || !ty.has_part(&|part| matches!(part, LogicalType::Union(_))) {
+        return Ok(());
+    }
+    let read = cast_value(&Value::Varchar(value.to_string()), ty);
+    if read.is_ok_and(|read| read.total_cmp(value).is_eq()) {
+        return Ok(());
+    }
+    let message = format!(
+        "column \"{name}\": the text of {value} would be read as another member of {ty}; write the format parquet or json, \
+         or a column for each member"
+    );
+    Err(Error::invalid_argument(message))
 }
 
 #[cfg(test)]

@@ -7,6 +7,8 @@ use super::{Destination, FileWriter, Target, made};
 use crate::Parallel;
 use crate::option_text::{boolean, integer, text, unknown_option};
 use crate::parquet::bridge;
+use crate::parquet::intervals::with_intervals;
+use crate::stored::{INTERVAL_SIZE, NOTE, interval_bytes};
 use arrow_array::builder::FixedSizeBinaryBuilder;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::extension::{Json, Uuid};
@@ -14,16 +16,17 @@ use arrow_schema::{DataType, Field, Schema};
 use inlay_types::arrow::Exporter;
 use inlay_types::{Batch, Error, LogicalType, Result, Value, Vector};
 use parking_lot::Mutex;
+use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::arrow::arrow_writer::{
     ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves,
 };
-use parquet::arrow::{ArrowWriter, PARQUET_FIELD_ID_META_KEY};
+use parquet::arrow::{ArrowSchemaConverter, ArrowWriter, PARQUET_FIELD_ID_META_KEY};
 use parquet::basic::{Compression, GzipLevel, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder, WriterVersion};
 use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::types::ColumnPath;
+use parquet::schema::types::{ColumnPath, SchemaDescriptor};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -59,6 +62,8 @@ pub(super) struct ParquetWriter {
     target: Target,
     exporter: Exporter,
     schema: Arc<Schema>,
+    /// Positions of columns of intervals.
+    intervals: Vec<usize>,
     /// The file before the first row.
     fresh: Option<(File, Properties)>,
     open: Option<OpenFile>,
@@ -88,12 +93,14 @@ struct OpenGroup {
     rows: usize,
 }
 
-fn properties(options: &[(String, Value)]) -> Result<Properties> {
+fn properties(options: &[(String, Value)], note: Option<String>) -> Result<Properties> {
     let mut builder = WriterProperties::builder().set_created_by("inlay".to_string());
     let (mut codec, mut level) = ("snappy".to_string(), None);
     let (mut rows, mut bytes) = (ROW_GROUP_SIZE, None);
     let (mut filters, mut false_positives) = (false, FALSE_POSITIVES);
     let mut dictionary_limit = None;
+    let mut pairs: Vec<KeyValue> =
+        note.map(|note| KeyValue::new(NOTE.to_string(), note)).into_iter().collect();
     for (name, value) in options {
         let positive = || {
             let number = usize::try_from(integer(name, value)?).ok().filter(|&number| number > 0);
@@ -131,11 +138,12 @@ fn properties(options: &[(String, Value)]) -> Result<Properties> {
             }
             // Is part of the schema.
             "field_ids" => {}
-            "kv_metadata" => builder = builder.set_key_value_metadata(Some(pairs_of(name, value)?)),
+            "kv_metadata" => pairs.extend(pairs_of(name, value)?),
             other => return Err(unknown_option("COPY TO a Parquet file", other, &OPTIONS)),
         }
     }
     builder = builder
+        .set_key_value_metadata((!pairs.is_empty()).then_some(pairs))
         .set_compression(compression(&codec, level)?)
         .set_max_row_group_row_count(Some(rows))
         .set_max_row_group_bytes(bytes);
@@ -228,6 +236,10 @@ fn extended(schema: &Schema, types: &[LogicalType]) -> Schema {
         LogicalType::Uuid => {
             Arc::new(Field::new(field.name(), DataType::FixedSizeBinary(16), true).with_extension_type(Uuid))
         }
+        LogicalType::Interval => {
+            let ty = DataType::FixedSizeBinary(INTERVAL_SIZE as i32);
+            Arc::new(field.as_ref().clone().with_data_type(ty))
+        }
         LogicalType::Json => Arc::new(field.as_ref().clone().with_extension_type(Json::default())),
         _ => Arc::clone(field),
     };
@@ -279,15 +291,58 @@ fn uuids(vector: &Vector) -> Result<ArrayRef> {
     Ok(Arc::new(builder.finish()))
 }
 
+/// The 12 bytes of each interval.
+fn intervals_of(vector: &Vector, name: &str) -> Result<ArrayRef> {
+    let mut builder = FixedSizeBinaryBuilder::with_capacity(vector.len(), INTERVAL_SIZE as i32);
+    for row in 0..vector.len() {
+        let Value::Interval(interval) = vector.get(row) else {
+            builder.append_null();
+            continue;
+        };
+        let bytes = interval_bytes(interval).ok_or_else(|| {
+            Error::invalid_argument(format!(
+                "column \"{name}\": a Parquet file does not hold the INTERVAL {}, only such as are not negative and end at \
+                 a millisecond; cast it to VARCHAR",
+                Value::Interval(interval)
+            ))
+        })?;
+        let appended = builder.append_value(bytes);
+        appended.map_err(|e| Error::internal(format!("an interval of other than 12 bytes: {e}")))?;
+    }
+    Ok(Arc::new(builder.finish()))
+}
+
+/// The schema of the file, in which some columns are intervals.
+fn stored_schema(
+    schema: &Schema,
+    intervals: &[usize],
+) -> std::result::Result<SchemaDescriptor, ParquetError> {
+    let stored = ArrowSchemaConverter::new().convert(schema)?;
+    if intervals.is_empty() {
+        return Ok(stored);
+    }
+    Ok(SchemaDescriptor::new(with_intervals(stored.root_schema(), intervals)?))
+}
+
 impl ParquetWriter {
-    pub(super) fn open(to: &Destination<'_>, options: &[(String, Value)]) -> Result<Self> {
-        if let Some(index) = to.types.iter().position(|ty| *ty == LogicalType::Interval) {
+    /// `note` is what the file says of its columns' types.
+    pub(super) fn open(
+        to: &Destination<'_>,
+        options: &[(String, Value)],
+        note: Option<String>,
+    ) -> Result<Self> {
+        let has_interval = |ty: &LogicalType| ty.has_part(&|part| *part == LogicalType::Interval);
+        let mut types = to.types.iter();
+        if let Some(index) = types.position(|ty| ty.is_nested() && has_interval(ty)) {
             return Err(Error::Unsupported {
-                feature: format!("column \"{}\" of type INTERVAL in a Parquet file", to.names[index]),
+                feature: format!(
+                    "column \"{}\" of type {} in a Parquet file",
+                    to.names[index], to.types[index]
+                ),
                 alternative: Some("cast it to VARCHAR".to_string()),
             });
         }
-        let properties = properties(options)?;
+        let properties = properties(options, note)?;
         let exporter = Exporter::new(to.names, to.types);
         let mut schema = extended(&bridge::schema_of(exporter.schema())?, to.types);
         if let Some((_, ids)) = options.iter().find(|(name, _)| name == "field_ids") {
@@ -295,7 +350,10 @@ impl ParquetWriter {
         }
         let schema = Arc::new(schema);
         let (target, file) = Target::create(to)?;
-        Ok(Self { target, exporter, schema, fresh: Some((file, properties)), open: None, rows: 0 })
+        let is_interval =
+            |(index, ty): (usize, &LogicalType)| (*ty == LogicalType::Interval).then_some(index);
+        let intervals = to.types.iter().enumerate().filter_map(is_interval).collect();
+        Ok(Self { target, exporter, schema, intervals, fresh: Some((file, properties)), open: None, rows: 0 })
     }
 
     /// Begins the file as suits its first rows, unless that is done.
@@ -310,7 +368,11 @@ impl ParquetWriter {
             if dictionary_limit == Some(0) {
                 builder = builder.set_dictionary_enabled(false);
             }
-            let writer = ArrowWriter::try_new(file, Arc::clone(&self.schema), Some(builder.build()));
+            let writer = stored_schema(&self.schema, &self.intervals).and_then(|stored| {
+                let options =
+                    ArrowWriterOptions::new().with_properties(builder.build()).with_parquet_schema(stored);
+                ArrowWriter::try_new_with_options(file, Arc::clone(&self.schema), options)
+            });
             let parts = writer.and_then(ArrowWriter::into_serialized_writer);
             let (writer, columns) = parts.map_err(|e| self.target.failure(&e))?;
             let schema = Arc::clone(&self.schema);
@@ -323,9 +385,12 @@ impl ParquetWriter {
     fn records(&self, batch: &Batch) -> Result<RecordBatch> {
         let records = bridge::record_batch_of(self.exporter.batch(batch)?, self.exporter.schema())?;
         let mut columns = records.columns().to_vec();
-        for (array, vector) in columns.iter_mut().zip(batch.columns()) {
-            if *vector.ty() == LogicalType::Uuid {
-                *array = uuids(vector)?;
+        for ((array, vector), name) in columns.iter_mut().zip(batch.columns()).zip(self.schema.fields()) {
+            let name = name.name();
+            match vector.ty() {
+                LogicalType::Uuid => *array = uuids(vector)?,
+                LogicalType::Interval => *array = intervals_of(vector, name)?,
+                _ => {}
             }
         }
         let records = RecordBatch::try_new(Arc::clone(&self.schema), columns);

@@ -144,6 +144,11 @@ impl PartitionWriter {
             folder.push('=');
             match value {
                 None => folder.push_str(NULL_PARTITION),
+                // The text itself, which is not NULL, begins otherwise.
+                Some(value) if value == NULL_PARTITION => {
+                    folder.push_str("%5F");
+                    folder.push_str(&NULL_PARTITION[1..]);
+                }
                 Some(value) => encode(value, &mut folder),
             }
         }

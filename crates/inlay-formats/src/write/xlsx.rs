@@ -1,9 +1,10 @@
 //! Excel workbooks from batches.
 //!
 //! A workbook is made in memory and written when its last row came: Excel's files name their parts first. Numbers that an
-//! Excel number does not hold exactly are written as text, so that no digit is lost, and so are times before 1900.
+//! Excel number does not hold exactly are written as text, so that no digit is lost, and so are times before 1900, after 9999, and
+//! between milliseconds.
 
-use super::{Destination, FileWriter, Target};
+use super::{Destination, FileWriter, Target, check_members};
 use crate::Parallel;
 use crate::option_text::{boolean, integer, text, unknown_option};
 use inlay_types::{Batch, Error, Result, Value};
@@ -19,6 +20,8 @@ const EXACT_MAX: i128 = 1 << 53;
 /// Excel's number of 1970-01-01, and its first day that is not one off.
 const EPOCH_DAYS: i64 = 25_569;
 const FIRST_DAY: i64 = 61;
+/// 9999-12-31, Excel's last day.
+const LAST_DAY: i64 = 2_958_465;
 const DAY_MICROS: i64 = 86_400_000_000;
 
 const OPTIONS: [&str; 3] = ["header", "sheet", "sheet_row_limit"];
@@ -102,15 +105,18 @@ fn write_cell(
     let [date, time, timestamp] = formats;
     let days = |micros: i64| {
         let (days, rest) = (micros.div_euclid(DAY_MICROS) + EPOCH_DAYS, micros.rem_euclid(DAY_MICROS));
-        (days >= FIRST_DAY).then_some(days as f64 + rest as f64 / DAY_MICROS as f64)
+        let is_exact = (FIRST_DAY..=LAST_DAY).contains(&days) && rest % 1000 == 0;
+        is_exact.then_some(days as f64 + rest as f64 / DAY_MICROS as f64)
     };
     let shown = match value {
         Value::Null => return Ok(()),
         Value::Boolean(value) => return sheet.write_boolean(row, column, *value).map(|_| ()),
-        Value::Date(value) if i64::from(*value) + EPOCH_DAYS >= FIRST_DAY => {
+        Value::Date(value) if (FIRST_DAY..=LAST_DAY).contains(&(i64::from(*value) + EPOCH_DAYS)) => {
             Some(((i64::from(*value) + EPOCH_DAYS) as f64, Some(date)))
         }
-        Value::Time(micros) => Some((*micros as f64 / DAY_MICROS as f64, Some(time))),
+        Value::Time(micros) if *micros < DAY_MICROS && micros % 1000 == 0 => {
+            Some((*micros as f64 / DAY_MICROS as f64, Some(time)))
+        }
         Value::Timestamp(micros) => days(*micros).map(|days| (days, Some(timestamp))),
         Value::TimestampS(seconds) => {
             seconds.checked_mul(1_000_000).and_then(days).map(|days| (days, Some(timestamp)))
@@ -118,7 +124,9 @@ fn write_cell(
         Value::TimestampMs(millis) => {
             millis.checked_mul(1000).and_then(days).map(|days| (days, Some(timestamp)))
         }
-        Value::TimestampNs(nanos) => days(nanos.div_euclid(1000)).map(|days| (days, Some(timestamp))),
+        Value::TimestampNs(nanos) if nanos % 1000 == 0 => {
+            days(nanos / 1000).map(|days| (days, Some(timestamp)))
+        }
         Value::Real(_) | Value::Double(_) => value.as_f64().filter(|v| v.is_finite()).map(|v| (v, None)),
         Value::Decimal { unscaled, .. } if unscaled.abs() <= EXACT_MAX => {
             value.to_string().parse().ok().map(|number: f64| (number, None))
@@ -147,7 +155,9 @@ impl FileWriter for ExcelWriter {
                 return Err(Error::invalid_argument(message));
             }
             for (column, vector) in batch.columns().iter().enumerate() {
-                self.cell(column, &vector.get(row))?;
+                let value = vector.get(row);
+                check_members(&self.names[column], vector.ty(), &value)?;
+                self.cell(column, &value)?;
             }
             self.row += 1;
             self.rows += 1;

@@ -238,7 +238,7 @@ fn resolve_typeof(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
             let name: &str = match Json::parse(args.text(0, row).unwrap_or_default())? {
                 Json::Null => "null",
                 Json::Bool(_) => "boolean",
-                Json::Unsigned(_) | Json::Negative(_) | Json::Real(_) => "number",
+                Json::Unsigned(_) | Json::Negative(_) | Json::Real(_) | Json::Digits(_) => "number",
                 Json::Text(_) => "string",
                 Json::Array(_) => "array",
                 Json::Object(_) => "object",

@@ -4,11 +4,12 @@
 //! UUIDs are those, an array has the shape that its elements have in common, an object is a STRUCT of all its keys, or a
 //! MAP where it has none, very many, or mostly others than the next one ([`MapRules`]). Values of kinds that do not go together are JSON.
 
-use super::value::Json;
+use super::value::{Json, raw_members};
 use super::values::{as_type, text_of};
 use crate::cast::cast_value;
 use inlay_types::logical_type::Field;
 use inlay_types::{Error, LogicalType, Result, Value, Vector, VectorBuilder};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// When objects are maps instead of structs.
@@ -120,7 +121,8 @@ impl Shape {
             Json::Bool(_) => Self::Plain(LogicalType::Boolean),
             Json::Unsigned(number) if *number > i64::MAX as u64 => Self::Plain(LogicalType::HugeInt),
             Json::Unsigned(_) | Json::Negative(_) => Self::Plain(LogicalType::BigInt),
-            Json::Real(_) => Self::Plain(LogicalType::Double),
+            Json::Digits(digits) if digits.parse::<i128>().is_ok() => Self::Plain(LogicalType::HugeInt),
+            Json::Real(_) | Json::Digits(_) => Self::Plain(LogicalType::Double),
             Json::Text(text) => Self::Plain(type_of_text(text)),
             Json::Array(_) | Json::Object(_) if depth == 0 => Self::Any,
             Json::Array(items) => {
@@ -222,6 +224,9 @@ pub struct RowReader {
     pub columns: Vec<(Option<String>, LogicalType)>,
     /// What does not fit is NULL instead of an error.
     pub ignore_errors: bool,
+    /// All keys that columns were found for, if that was in some of the documents only: others may have more keys, and values of
+    /// other types, neither of which may be lost or changed without a word.
+    pub found: Option<Arc<HashSet<String>>>,
 }
 
 impl RowReader {
@@ -239,13 +244,16 @@ impl RowReader {
                 Err(_) if self.ignore_errors => Json::Null,
                 Err(error) => return Err((index, error)),
             };
-            self.read_row(&json, &mut builders).map_err(|error| (index, error))?;
+            self.read_row(document, &json, &mut builders).map_err(|error| (index, error))?;
         }
         Ok(builders.into_iter().map(VectorBuilder::finish).collect())
     }
 
-    fn read_row(&self, json: &Json<'_>, builders: &mut [VectorBuilder]) -> Result<()> {
+    fn read_row(&self, document: &str, json: &Json<'_>, builders: &mut [VectorBuilder]) -> Result<()> {
         let mut expected = 0;
+        self.check_keys(json)?;
+        let is_raw = self.columns.iter().any(|(key, ty)| key.is_some() && *ty == LogicalType::Json);
+        let raw = if is_raw { raw_members(document) } else { Vec::new() };
         for ((key, ty), builder) in self.columns.iter().zip(builders) {
             let part = match (key, json) {
                 (None, whole) => Some(whole),
@@ -267,10 +275,71 @@ impl RowReader {
             let value = match part {
                 None | Some(Json::Null) if *ty != LogicalType::Json || key.is_some() => Value::Null,
                 None => Value::Null,
-                Some(part) => as_type(part, ty, !self.ignore_errors)?,
+                // JSON stays as it is written.
+                Some(_) if *ty == LogicalType::Json && key.is_some() => {
+                    let written = raw.iter().find(|(name, _)| Some(&**name) == key.as_deref());
+                    written.map_or(Value::Null, |(_, text)| Value::Json((*text).to_string()))
+                }
+                Some(part) => {
+                    if self.found.is_some() && !self.ignore_errors {
+                        check_kind(part, ty)?;
+                    }
+                    as_type(part, ty, !self.ignore_errors)?
+                }
             };
             builder.push(&value)?;
         }
         Ok(())
+    }
+
+    /// Fails at a key that no column was found for.
+    fn check_keys(&self, json: &Json<'_>) -> Result<()> {
+        let (Some(found), Json::Object(members), false) = (&self.found, json, self.ignore_errors) else {
+            return Ok(());
+        };
+        if found.is_empty() {
+            // The document itself is the column.
+            return Ok(());
+        }
+        match members.iter().find(|(name, part)| *part != Json::Null && !found.contains(&**name)) {
+            Some((name, _)) => Err(unknown_key(name)),
+            None => Ok(()),
+        }
+    }
+}
+
+fn unknown_key(name: &str) -> Error {
+    Error::invalid_argument(format!(
+        "the key \"{name}\" is in none of the documents that the columns were found out from"
+    ))
+}
+
+/// Fails where a value would become another one of the type that others have: a truth value a number, a fraction a whole number;
+/// and at keys that the type has no field for.
+fn check_kind(json: &Json<'_>, ty: &LogicalType) -> Result<()> {
+    let wrong = || Err(Error::InvalidCast { value: text_of(json), to: ty.to_string() });
+    match (json, ty) {
+        (Json::Bool(_), ty) if ty.is_numeric() => wrong(),
+        (Json::Unsigned(_) | Json::Negative(_) | Json::Real(_) | Json::Digits(_), LogicalType::Boolean) => {
+            wrong()
+        }
+        (Json::Real(value), ty) if ty.is_integer() && value.fract() != 0.0 => wrong(),
+        (Json::Digits(digits), ty) if ty.is_integer() && digits.contains(['.', 'e', 'E']) => wrong(),
+        (Json::Array(items), LogicalType::List(element)) => {
+            items.iter().try_for_each(|item| check_kind(item, element))
+        }
+        (Json::Object(members), LogicalType::Map(types)) => {
+            members.iter().try_for_each(|(_, part)| check_kind(part, &types.1))
+        }
+        (Json::Object(members), LogicalType::Struct(fields)) => {
+            members.iter().try_for_each(|(name, part)| {
+                match fields.iter().find(|field| *field.name == **name) {
+                    Some(field) => check_kind(part, &field.ty),
+                    None if *part == Json::Null => Ok(()),
+                    None => Err(unknown_key(name)),
+                }
+            })
+        }
+        _ => Ok(()),
     }
 }

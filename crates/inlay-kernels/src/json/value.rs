@@ -21,6 +21,8 @@ pub enum Json<'a> {
     Negative(i64),
     /// Any other number.
     Real(f64),
+    /// A number with more digits than a double tells apart, as it is written.
+    Digits(&'a str),
     /// A text without its quotes.
     Text(Cow<'a, str>),
     /// An array.
@@ -50,7 +52,7 @@ impl<'a> Json<'a> {
             Self::Bool(_) => "BOOLEAN",
             Self::Unsigned(_) => "UBIGINT",
             Self::Negative(_) => "BIGINT",
-            Self::Real(_) => "DOUBLE",
+            Self::Real(_) | Self::Digits(_) => "DOUBLE",
             Self::Text(_) => "VARCHAR",
             Self::Array(_) => "ARRAY",
             Self::Object(_) => "OBJECT",
@@ -69,6 +71,7 @@ impl<'a> Json<'a> {
                 let _ = write!(out, "{value}");
             }
             Self::Real(value) => write_real(*value, out),
+            Self::Digits(digits) => out.push_str(digits),
             Self::Text(text) => quote(text, out),
             Self::Array(items) => {
                 out.push('[');
@@ -332,6 +335,48 @@ pub fn quote_bytes(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
+/// The members of a document that is an object, each value as it is written. None of any other.
+pub fn raw_members(text: &str) -> Vec<(Cow<'_, str>, &str)> {
+    let mut reader = Reader { text, at: 0 };
+    let mut members = Vec::new();
+    if !reader.eat(b'{') {
+        return members;
+    }
+    while !reader.eat(b'}') {
+        reader.space();
+        let Ok(key) = reader.string() else { return members };
+        if !reader.eat(b':') {
+            return members;
+        }
+        reader.space();
+        let start = reader.at;
+        if reader.value(0).is_err() {
+            return members;
+        }
+        members.push((key, &text[start..reader.at]));
+        reader.eat(b',');
+    }
+    members
+}
+
+/// Digits that a double always keeps.
+const DIGITS_KEPT: usize = 15;
+
+/// Whether a double is written with the digits that it was read from.
+fn is_exact(text: &str, value: f64) -> bool {
+    if text.len() <= DIGITS_KEPT {
+        return true;
+    }
+    let digits = |text: &str| {
+        let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
+        let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
+        digits.trim_matches('0').to_string()
+    };
+    // Whole numbers beyond HUGEINT and fractions beyond any DECIMAL are what they are as doubles.
+    let wanted = digits(text);
+    wanted.len() <= DIGITS_KEPT || !value.is_finite() || digits(&format!("{value:e}")) == wanted
+}
+
 struct Reader<'a> {
     text: &'a str,
     at: usize,
@@ -467,7 +512,8 @@ impl<'a> Reader<'a> {
                 return Ok(Json::Negative(value));
             }
         }
-        text.parse().map(Json::Real).map_err(|_| "a number is malformed")
+        let value: f64 = text.parse().map_err(|_| "a number is malformed")?;
+        Ok(if is_exact(text, value) { Json::Real(value) } else { Json::Digits(text) })
     }
 
     fn digits(&mut self) -> Read<()> {

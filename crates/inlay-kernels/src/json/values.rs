@@ -8,6 +8,7 @@ use crate::cast::cast_value;
 use inlay_types::LogicalType::{self, Boolean, Varchar};
 use inlay_types::logical_type::Field;
 use inlay_types::{Error, Result, Value};
+use std::sync::Arc;
 
 /// Appends a value as JSON.
 pub fn write(shown: &Value, out: &mut String) {
@@ -116,6 +117,7 @@ pub fn as_type(json: &Json<'_>, ty: &LogicalType, strict: bool) -> Result<Value>
                 .collect::<Result<_>>()
                 .map(|entries| Value::Map { types: types.clone(), entries })
         }
+        (LogicalType::Union(members), part) => member_of(members, part, strict),
         (LogicalType::Json, other) => Ok(Value::Json(text_of(other))),
         (Varchar, Json::Text(text)) => Ok(Value::Varchar(text.to_string())),
         (Varchar, other) => Ok(Value::Varchar(text_of(other))),
@@ -125,9 +127,34 @@ pub fn as_type(json: &Json<'_>, ty: &LogicalType, strict: bool) -> Result<Value>
         (ty, Json::Unsigned(number)) => cast_value(&Value::UBigInt(*number), ty),
         (ty, Json::Negative(number)) => cast_value(&Value::BigInt(*number), ty),
         (ty, Json::Real(number)) => cast_value(&Value::Double(*number), ty),
+        (ty, Json::Digits(digits)) => cast_value(&Value::Varchar((*digits).to_string()), ty),
         (_, Json::Array(_) | Json::Object(_)) => Err(wrong()),
     };
     if strict { found } else { Ok(found.unwrap_or(Value::Null)) }
+}
+
+/// A value of a UNION: `{"member": value}`, as [`write`] writes it, or the value of the first member that it fits.
+fn member_of(members: &Arc<[Field]>, part: &Json<'_>, strict: bool) -> Result<Value> {
+    let value = |tag: usize, value: Value| Value::Union {
+        members: Arc::clone(members),
+        // A UNION has at most 256 members.
+        tag: tag as u8,
+        value: Box::new(value),
+    };
+    if let Json::Object(parts) = part
+        && let [(name, part)] = parts.as_slice()
+        && let Some(tag) = members.iter().position(|member| member.name.eq_ignore_ascii_case(name))
+    {
+        return Ok(value(tag, as_type(part, &members[tag].ty, strict)?));
+    }
+    let fits = members
+        .iter()
+        .enumerate()
+        .find_map(|(tag, member)| as_type(part, &member.ty, true).ok().map(|part| value(tag, part)));
+    fits.ok_or_else(|| Error::InvalidCast {
+        value: text_of(part),
+        to: LogicalType::Union(Arc::clone(members)).to_string(),
+    })
 }
 
 /// Whether a value of the type is written without quotes.

@@ -25,8 +25,8 @@ pub fn interval(text: &[u8]) -> Option<Interval> {
         }
         let (negative, unsigned) = sign(rest);
         if let Some((nanos, tail)) = clock(unsigned) {
-            let micros = i64::try_from(nanos / 1000).ok()?;
-            total.micros = total.micros.checked_add(if negative { -micros } else { micros })?;
+            let micros = if negative { -(nanos / 1000) } else { nanos / 1000 };
+            total.micros = total.micros.checked_add(i64::try_from(micros).ok()?)?;
             rest = trim(tail);
             continue;
         }
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn intervals_add_their_parts() {
         let of = |months, days, micros| Some(Interval { months, days, micros });
-        let cases: [(&str, Option<Interval>); 25] = [
+        let cases: [(&str, Option<Interval>); 28] = [
             ("1 year 2 months 3 days 04:05:06.5", of(14, 3, 14_706_500_000)),
             ("90 days", of(0, 90, 0)),
             ("-1 month", of(-1, 0, 0)),
@@ -199,6 +199,9 @@ mod tests {
             ("P1W", of(0, 7, 0)),
             ("3", of(0, 0, 3_000_000)),
             ("100:00:00", of(0, 0, 360_000_000_000)),
+            ("2562047788:00:54.775807", of(0, 0, i64::MAX)),
+            ("-2562047788:00:54.775808", of(0, 0, i64::MIN)),
+            ("2562047788:00:54.775808", None),
             ("P", None),
             ("3 parsecs", None),
             ("", None),

@@ -129,7 +129,7 @@ pub enum Suffix<'a> {
 
 /// `HH:MM[:SS[.fffffffff]]` with any number of hours, as nanoseconds, and what follows.
 pub(super) fn clock(text: &[u8]) -> Option<(i128, &[u8])> {
-    let (hours, rest) = digits(text, 9)?;
+    let (hours, rest) = digits(text, 10)?;
     let (minutes, mut rest) = digits(rest.strip_prefix(b":")?, 2)?;
     let (mut seconds, mut fraction) = (0, 0);
     if let Some(after) = rest.strip_prefix(b":") {

@@ -6,7 +6,7 @@ use super::object::Target;
 use super::{Binder, Bound, Output};
 use crate::parser::ast::{self, Pos};
 use crate::plan;
-use inlay_types::{Error, Result, Value};
+use inlay_types::{Error, Field, LogicalType, Result, Value};
 use std::sync::Arc;
 
 impl Binder<'_> {
@@ -31,9 +31,9 @@ impl Binder<'_> {
                 let mut options = self.copy_options(options)?;
                 let column = |&target: &usize| {
                     let column = &schema.columns[target];
-                    format!("\"{}\": {}", column.name, column.ty)
+                    Field::new(column.name.as_str(), column.ty.clone())
                 };
-                let columns = targets.iter().map(column).collect::<Vec<_>>().join(", ");
+                let columns = targets.iter().map(column).collect();
                 let source = self.copy_source(path, *path_pos, &mut options, columns)?;
                 let checks = self.checks(&database, schema)?;
                 let bound = self.insert_query(&database, &table, &targets, source, *path_pos)?;
@@ -55,7 +55,7 @@ impl Binder<'_> {
         path: &str,
         pos: Pos,
         options: &mut Vec<(String, Value)>,
-        columns: String,
+        columns: Arc<[Field]>,
     ) -> Result<Bound> {
         let mut format = None;
         options.retain(|(name, value)| {
@@ -76,13 +76,27 @@ impl Binder<'_> {
         let says_types = |(name, _): &(String, Value)| {
             matches!(name.as_str(), "types" | "dtypes" | "column_types" | "columns" | "all_varchar")
         };
-        if matches!(reader, "read_csv" | "read_json" | "read_xlsx") && !options.iter().any(says_types) {
-            options.push(("columns".into(), Value::Varchar(columns)));
+        // A Parquet file has a union as a struct: the target says what it is.
+        let has_union =
+            columns.iter().any(|column| column.ty.has_part(&|ty| matches!(ty, LogicalType::Union(_))));
+        let takes_types =
+            matches!(reader, "read_csv" | "read_json" | "read_xlsx") || reader == "read_parquet" && has_union;
+        if takes_types && !options.iter().any(says_types) {
+            // The types themselves, as those of NULLs: a text could not name every type.
+            let values = vec![Value::Null; columns.len()];
+            options.push(("columns".into(), Value::Struct { fields: columns, values }));
+        }
+        if reader == "read_csv" && !options.iter().any(|(name, _)| name == "allow_quoted_nulls") {
+            // An empty text is written in quotes, NULL without.
+            options.push(("allow_quoted_nulls".into(), Value::Varchar("auto".into())));
         }
         let Some(function) = self.context.catalog.table_function(reader) else {
             return Err(self.at(Error::unsupported(format!("{reader} in this build")), pos));
         };
-        let source = self.placed(function.bind(&[Value::Varchar(path.to_string())], options), pos)?;
+        let source = self.placed(
+            function.bind(&[Value::Varchar(path.to_string())], options, &|text| self.type_of_text(text)),
+            pos,
+        )?;
         let (plan, names) = self.source_plan(source);
         Ok(Bound { plan, output: names.into_iter().map(|(name, id)| Output { id, name }).collect() })
     }

@@ -204,7 +204,10 @@ impl Binder<'_> {
             let error = self.undefined_table(name);
             return Err(self.at(error, name.pos()));
         };
-        let source = self.placed(function.bind(&[Value::Varchar(path.clone())], &[]), name.pos())?;
+        let source = self.placed(
+            function.bind(&[Value::Varchar(path.clone())], &[], &|text| self.type_of_text(text)),
+            name.pos(),
+        )?;
         let stem = path.rsplit(['/', '\\']).next().unwrap_or(&path);
         let stem = stem.split('.').next().unwrap_or(stem).to_string();
         self.source(&stem, source, alias)
@@ -327,7 +330,7 @@ impl Binder<'_> {
             let zone = Value::Varchar(self.context.options.zone.name().to_string());
             named.push(("time_zone".to_string(), zone));
         }
-        let source = self.placed(function.bind(&args, &named), pos)?;
+        let source = self.placed(function.bind(&args, &named, &|text| self.type_of_text(text)), pos)?;
         let (plan, mut columns) = self.source_plan(source);
         // The one column of a series is called as the series is.
         if let (Some(alias), [only], "range" | "generate_series") =

@@ -5,8 +5,8 @@
 use super::Binder;
 use super::objects::enum_labels;
 use crate::parser::ast::{ExprKind, Ident, ObjectName, Pos, QueryBody, SelectItem, StatementKind};
-use crate::parser::parse_statement;
 use crate::parser::types::unresolved_name;
+use crate::parser::{parse_statement, parse_type};
 use inlay_catalog::DefinitionKind;
 use inlay_types::{EnumType, Error, Field, LogicalType, Result};
 use std::sync::Arc;
@@ -18,6 +18,13 @@ impl Binder<'_> {
     /// The type that a written one means.
     pub(super) fn known_type(&self, written: &LogicalType, pos: Pos) -> Result<LogicalType> {
         self.resolved_type(written, pos, ALIASES_MAX)
+    }
+
+    /// The type that a text names where no SQL stands, as in an option of a reader.
+    pub(super) fn type_of_text(&self, text: &str) -> Result<LogicalType> {
+        let pos = Pos { line: 1, column: 1 };
+        let written = parse_type(text).map_err(|error| error.root().clone())?;
+        self.known_type(&written, pos).map_err(|error| error.root().clone())
     }
 
     fn resolved_type(&self, written: &LogicalType, pos: Pos, fuel: usize) -> Result<LogicalType> {

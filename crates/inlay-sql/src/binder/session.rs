@@ -150,11 +150,12 @@ impl Binder<'_> {
         let mut format = ExportFormat::Csv;
         if let Some(index) = options.iter().position(|(name, _)| name == "format") {
             let (_, value) = options.remove(index);
-            format = match value.to_string().to_lowercase().as_str() {
-                "csv" => ExportFormat::Csv,
-                "parquet" => ExportFormat::Parquet,
-                other => return Err(Error::unsupported(format!("EXPORT DATABASE with FORMAT {other}"))),
-            };
+            let name = value.to_string().to_lowercase();
+            let known = ExportFormat::ALL.into_iter().find(|format| format.name() == name);
+            format = known.ok_or_else(|| Error::Unsupported {
+                feature: format!("EXPORT DATABASE with FORMAT {name}"),
+                alternative: Some("use FORMAT csv, json, parquet, arrow or xlsx".to_string()),
+            })?;
         }
         Ok(plan::Statement::ExportDatabase { database, directory: directory.to_string(), format, options })
     }

@@ -599,8 +599,30 @@ pub struct Attach {
 pub enum ExportFormat {
     /// CSV
     Csv,
+    /// JSON
+    Json,
     /// Parquet
     Parquet,
+    /// Arrow
+    Arrow,
+    /// Excel
+    Xlsx,
+}
+
+impl ExportFormat {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Csv, Self::Json, Self::Parquet, Self::Arrow, Self::Xlsx];
+
+    /// As COPY calls it, and files end.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Csv => "csv",
+            Self::Json => "json",
+            Self::Parquet => "parquet",
+            Self::Arrow => "arrow",
+            Self::Xlsx => "xlsx",
+        }
+    }
 }
 
 impl Statement {

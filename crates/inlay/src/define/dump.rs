@@ -6,6 +6,7 @@ use crate::connection::Session;
 use crate::database::Database;
 use crate::execute::{Given, Run};
 use crate::transactions::{ModesExt, Transactions};
+use inlay_storage::Origin;
 use inlay_types::Result;
 use std::sync::Arc;
 
@@ -29,6 +30,8 @@ pub struct DumpTable {
     pub name: String,
     /// The columns that are written, as SQL.
     pub columns: Vec<String>,
+    /// Whether one of them is GENERATED ALWAYS AS IDENTITY, whose values INSERT takes by OVERRIDING SYSTEM VALUE only.
+    pub overrides: bool,
 }
 
 /// The script of the current database as the session sees it.
@@ -51,6 +54,7 @@ pub(crate) fn dump(database: &Database, session: &mut Session, given: Given<'_>)
         DumpTable {
             path: (place.to_string(), own.to_string()),
             name: text::name(&schema.name),
+            overrides: schema.columns.iter().any(|column| matches!(column.origin, Origin::IdentityAlways)),
             columns: given.map(|column| text::quoted(&column.name)).collect(),
         }
     };

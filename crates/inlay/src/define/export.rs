@@ -5,7 +5,7 @@
 //!                  read first, materialised ones without their rows
 //! dir/load.sql     COPY of each table, indexes, foreign keys that go around in a circle, where sequences stand,
 //!                  REFRESH of materialised views, comments
-//! dir/t.parquet    the rows of a table, without generated columns; or .csv
+//! dir/t.csv        the rows of a table, without generated columns; or .json, .parquet, .arrow, .xlsx
 //! ```
 //! What is exported is one moment; what is imported is there at once or not at all. load.sql names the files without the
 //! directory, so that it can move.
@@ -21,7 +21,7 @@ use inlay_sql::plan::Statement;
 use inlay_sql::plan::statement::ExportFormat;
 use inlay_storage::store::{Definition, DefinitionKind, IndexDefinition, Object, Sequence, State, View};
 use inlay_storage::{ForeignKey, Origin};
-use inlay_types::{Error, Result, Value};
+use inlay_types::{Error, LogicalType, Result, Value};
 use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -111,35 +111,24 @@ impl Run<'_> {
         options: &[(String, Value)],
     ) -> Result<(String, u64)> {
         let schema = table.schema();
-        let given = schema.columns.iter().filter(|column| column.origin.computation().is_none());
-        let names: Vec<&str> = given.map(|column| column.name.as_str()).collect();
-        let columns = names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
+        let given = || schema.columns.iter().filter(|column| column.origin.computation().is_none());
+        let names: Vec<String> = given().map(|column| column.name.clone()).collect();
+        let read: Vec<String> = given().map(|column| exported(column, format)).collect();
         let (place, own) = inlay_catalog::split_name(&schema.name);
-        let sql = format!("SELECT {columns} FROM {}.{}.{}", quoted(database), quoted(place), quoted(own));
+        let sql =
+            format!("SELECT {} FROM {}.{}.{}", read.join(", "), quoted(database), quoted(place), quoted(own));
         let Statement::Query(query) = self.bind(&parse_statement(&sql)?)? else {
             return Err(Error::internal("the rows of a table are no query"));
         };
-        let (extension, mut said) = match format {
-            ExportFormat::Parquet => {
-                ("parquet", vec![("format".to_string(), Value::Varchar("parquet".into()))])
-            }
-            ExportFormat::Csv => {
-                let header = ("header".to_string(), Value::Boolean(true));
-                ("csv", vec![("format".to_string(), Value::Varchar("csv".into())), header])
-            }
-        };
-        said.retain(|(name, _)| !options.iter().any(|(given, _)| given == name));
-        said.extend(
-            options.iter().filter(|(name, _)| name != "format" || format == ExportFormat::Csv).cloned(),
-        );
-        let file = format!("{}.{extension}", file_stem(&schema.name, number));
+        let Said { written, read } = said(format, options)?;
+        let file = format!("{}.{}", file_stem(&schema.name, number), format.name());
         let path = Path::new(directory).join(&file).to_string_lossy().into_owned();
-        let shown: Vec<String> = names.into_iter().map(str::to_string).collect();
-        let count = self.write_file(query, &path, &shown, &said)?;
-        let said: Vec<String> =
-            said.iter().map(|(name, value)| format!("{name} {}", option_text(value))).collect();
+        let count = self.write_file(query, &path, &names, &written)?;
+        let read: Vec<String> =
+            read.iter().map(|(name, value)| format!("{name} {}", option_text(value))).collect();
         let table = text::name(&schema.name);
-        Ok((format!("COPY {table} ({columns}) FROM {} ({});\n", literal(&file), said.join(", ")), count))
+        let columns = names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
+        Ok((format!("COPY {table} ({columns}) FROM {} ({});\n", literal(&file), read.join(", ")), count))
     }
 
     /// Carries out IMPORT DATABASE.
@@ -160,8 +149,12 @@ impl Run<'_> {
             use ast::StatementKind as Kind;
             match &mut statement.kind {
                 Kind::Copy(copy) => {
-                    if let ast::Copy::From { path, .. } = &mut **copy {
-                        *path = Path::new(directory).join(&*path).to_string_lossy().into_owned();
+                    if let ast::Copy::From { path, options, .. } = &mut **copy {
+                        // The files lie beside the script, wherever they lay when they were written, and what their folder
+                        // is called says nothing of their rows.
+                        let name = Path::new(&*path).file_name().unwrap_or_default();
+                        *path = Path::new(directory).join(name).to_string_lossy().into_owned();
+                        options.push(without_partitions());
                     }
                 }
                 Kind::Begin(_)
@@ -349,6 +342,11 @@ impl Contents {
         }
         for sequence in &self.sequences {
             let (counter, name) = (sequence.counter(), &sequence.name);
+            if let Some(last) = counter.last.filter(|last| follows(sequence, *last, counter.next)) {
+                // Says what was given last, too.
+                let _ = writeln!(out, "SELECT setval({}, {last});", literal(&text::name(name)));
+                continue;
+            }
             let next = counter.next.or(counter.last).filter(|next| *next != sequence.options.start);
             if let Some(next) = next {
                 let _ = writeln!(out, "ALTER SEQUENCE {} RESTART WITH {next};", text::name(name));
@@ -367,6 +365,104 @@ impl Contents {
             let _ = writeln!(out, "{comment};");
         }
     }
+}
+
+/// The options that the file of a table is written and read with.
+struct Said {
+    written: Vec<(String, Value)>,
+    read: Vec<(String, Value)>,
+}
+
+/// Options of a writer that say nothing about how its file is read.
+const WRITERS_ALONE: [&str; 11] = [
+    "force_quote",
+    "codec",
+    "compression_level",
+    "row_group_size",
+    "row_group_size_bytes",
+    "chunk_size",
+    "write_bloom_filter",
+    "bloom_filter_false_positive_ratio",
+    "dictionary_size_limit",
+    "string_dictionary_page_size_limit",
+    "sheet_row_limit",
+];
+
+fn said(format: ExportFormat, options: &[(String, Value)]) -> Result<Said> {
+    // What is written around or beside the rows would have to be left out when they are read.
+    for refused in
+        ["prefix", "suffix", "partition_by", "per_thread_output", "file_size_bytes", "filename_pattern"]
+    {
+        if options.iter().any(|(name, _)| name == refused) {
+            let message = format!(
+                "EXPORT DATABASE has no option \"{refused}\": IMPORT DATABASE could not read the files"
+            );
+            return Err(Error::invalid_argument(message));
+        }
+    }
+    let text = |name: &str, value: &str| (name.to_string(), Value::Varchar(value.to_string()));
+    let mut written = vec![text("format", format.name())];
+    if matches!(format, ExportFormat::Csv | ExportFormat::Xlsx) {
+        written.push(("header".to_string(), Value::Boolean(true)));
+    }
+    written.retain(|(name, _)| !options.iter().any(|(given, _)| given == name));
+    written.extend(options.iter().cloned());
+    let is_packed = matches!(format, ExportFormat::Csv | ExportFormat::Json);
+    let is_read = |name: &str| {
+        !WRITERS_ALONE.contains(&name)
+            && match format {
+                ExportFormat::Csv | ExportFormat::Xlsx => true,
+                ExportFormat::Json => matches!(name, "format" | "array" | "compression"),
+                ExportFormat::Parquet | ExportFormat::Arrow => name == "format",
+            }
+            && (is_packed || name != "compression")
+    };
+    let mut read: Vec<(String, Value)> = written.iter().filter(|(name, _)| is_read(name)).cloned().collect();
+    if format == ExportFormat::Csv {
+        // Nothing is left to be found out.
+        let is_said = |names: &[&str]| options.iter().any(|(name, _)| names.contains(&name.as_str()));
+        if !is_said(&["delim", "sep", "delimiter"]) {
+            read.push(text("delim", ","));
+        }
+        if !is_said(&["quote"]) {
+            read.push(text("quote", "\""));
+        }
+        if !is_said(&["escape"]) {
+            let quote = options.iter().find(|(name, _)| name == "quote").map(|(_, value)| value.clone());
+            read.push(("escape".to_string(), quote.unwrap_or_else(|| Value::Varchar("\"".to_string()))));
+        }
+        read.push(("allow_quoted_nulls".to_string(), Value::Boolean(false)));
+    }
+    Ok(Said { written, read })
+}
+
+/// A column as it is written: as text if the format's own form of its type cannot hold every value.
+fn exported(column: &ColumnSchema, format: ExportFormat) -> String {
+    let name = quoted(&column.name);
+    let is_binary = matches!(format, ExportFormat::Parquet | ExportFormat::Arrow);
+    let is_narrow = |ty: &LogicalType| matches!(ty, LogicalType::Interval | LogicalType::UHugeInt);
+    let is_union = |ty: &LogicalType| matches!(ty, LogicalType::Union(_));
+    if is_binary && column.ty.has_part(&is_narrow) && !column.ty.has_part(&is_union) {
+        return format!("CAST({name} AS VARCHAR) AS {name}");
+    }
+    name
+}
+
+/// `hive_partitioning false`.
+fn without_partitions() -> ast::CopyOption {
+    let pos = ast::Pos { line: 1, column: 1 };
+    let kind = ast::ExprKind::Literal(ast::Literal::Boolean(false));
+    let name = ast::Ident { value: "hive_partitioning".to_string(), pos };
+    ast::CopyOption { name, value: Some(ast::Expr { pos, kind }) }
+}
+
+/// Whether a sequence that gave `last` goes on with `next`, or ends.
+fn follows(sequence: &Sequence, last: i64, next: Option<i64>) -> bool {
+    let options = &sequence.options;
+    let following = last.checked_add(options.increment);
+    let inside = following.filter(|value| (options.min..=options.max).contains(value));
+    let wrapped = if options.increment > 0 { options.min } else { options.max };
+    next == inside.or_else(|| options.cycle.then_some(wrapped))
 }
 
 fn is_macro(definition: &Definition) -> bool {

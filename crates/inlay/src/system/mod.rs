@@ -16,8 +16,8 @@ mod views;
 
 use crate::names::Names;
 use inlay_catalog::{
-    CatalogEntry, Definition, DefinitionKind, SYSTEM, SYSTEM_SCHEMAS, TableFunction, TableSource, ViewEntry,
-    qualified, split_name,
+    CatalogEntry, Definition, DefinitionKind, SYSTEM, SYSTEM_SCHEMAS, TableFunction, TableSource, TypeNames,
+    ViewEntry, qualified, split_name,
 };
 use inlay_formats::ColumnSource;
 use inlay_storage::Table;
@@ -48,7 +48,12 @@ impl TableFunction for SystemFunction {
         self.name
     }
 
-    fn bind(&self, args: &[Value], named: &[(String, Value)]) -> Result<Arc<dyn TableSource>> {
+    fn bind(
+        &self,
+        args: &[Value],
+        named: &[(String, Value)],
+        _: &TypeNames<'_>,
+    ) -> Result<Arc<dyn TableSource>> {
         if !args.is_empty() || !named.is_empty() {
             let message = format!("inlay_{}() takes no arguments", self.name);
             return Err(Error::invalid_argument(message));

@@ -1,6 +1,6 @@
 //! `pragma_storage_info('table')`: the segments of a table, with DuckDB's columns and the bytes they take.
 
-use inlay_catalog::{MAIN, TableFunction, TableSource, bare_name, qualified};
+use inlay_catalog::{MAIN, TableFunction, TableSource, TypeNames, bare_name, qualified};
 use inlay_formats::ColumnSource;
 use inlay_storage::Table;
 use inlay_storage::store::{Object, State};
@@ -59,7 +59,12 @@ impl TableFunction for StorageInfo {
         Self::NAME
     }
 
-    fn bind(&self, args: &[Value], named: &[(String, Value)]) -> Result<Arc<dyn TableSource>> {
+    fn bind(
+        &self,
+        args: &[Value],
+        named: &[(String, Value)],
+        _: &TypeNames<'_>,
+    ) -> Result<Arc<dyn TableSource>> {
         let ([Value::Varchar(name)], []) = (args, named) else {
             return Err(Error::invalid_argument("pragma_storage_info takes the name of a table: ('t')"));
         };

@@ -442,7 +442,7 @@ fn type_of(json: &Json<'_>) -> &'static str {
     match json {
         Json::Null => "null",
         Json::Bool(_) => "boolean",
-        Json::Unsigned(_) | Json::Negative(_) | Json::Real(_) => "number",
+        Json::Unsigned(_) | Json::Negative(_) | Json::Real(_) | Json::Digits(_) => "number",
         Json::Text(_) => "string",
         Json::Array(_) => "array",
         Json::Object(_) => "object",
@@ -453,7 +453,7 @@ fn kind_of(json: &Json<'_>) -> &'static str {
     match json {
         Json::Null => "null",
         Json::Bool(_) => "a truth value",
-        Json::Unsigned(_) | Json::Negative(_) | Json::Real(_) => "a number",
+        Json::Unsigned(_) | Json::Negative(_) | Json::Real(_) | Json::Digits(_) => "a number",
         Json::Text(_) => "a text",
         Json::Array(_) => "an array",
         Json::Object(_) => "an object",

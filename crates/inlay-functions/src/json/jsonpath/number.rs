@@ -20,7 +20,17 @@ impl Number {
             Json::Unsigned(value) => Some(Self::Exact(i128::from(*value), 0)),
             Json::Negative(value) => Some(Self::Exact(i128::from(*value), 0)),
             Json::Real(value) => Some(Self::of_real(*value)),
+            Json::Digits(digits) => Some(Self::of_digits(digits)),
             Json::Null | Json::Bool(_) | Json::Text(_) | Json::Array(_) | Json::Object(_) => None,
+        }
+    }
+
+    /// Digits that are too many for a double; exact where they fit and have no exponent.
+    fn of_digits(digits: &str) -> Self {
+        let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+        match (format!("{whole}{fraction}").parse(), u32::try_from(fraction.len())) {
+            (Ok(digits), Ok(scale)) => Self::Exact(digits, scale),
+            _ => Self::Real(digits.parse().unwrap_or(f64::NAN)),
         }
     }
 
