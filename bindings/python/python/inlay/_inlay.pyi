@@ -72,6 +72,9 @@ class _Fetch:
         """
         Fetch one NumPy array per column, of shape ``(n,)``, masked where NULL.
 
+        The dictionary makes each array when it is first looked at. DECIMAL becomes objects, which takes time:
+        ``decimal="float"`` is as fast as other numbers.
+
         TIMESTAMP is ``datetime64[us]``, DATE ``datetime64[D]``, INTERVAL ``timedelta64[us]``; VARCHAR, BLOB and TIME
         are object arrays.
 
@@ -83,19 +86,29 @@ class _Fetch:
         strings
             ``"object"``, the default: VARCHAR is `str`. ``"stringdtype"``: NumPy's ``StringDType(na_object=nan)``,
             unmasked; ``np.isnan`` finds NULL.
+
+        Raises
+        ------
+        inlay.OutOfRangeException
+            When a column is looked at that has infinite dates, or intervals that are too long.
         """
 
     def df(self, decimal: str | None = None) -> Any:
         """
         Fetch a pandas data frame.
 
-        TIMESTAMPTZ has the session's time zone.
+        Integers and booleans with NULLs have pandas' nullable dtypes. TIMESTAMPTZ has the session's time zone.
 
         Parameters
         ----------
         decimal
             Without it DECIMAL is Arrow's ``decimal128``, exact and fast, if pandas has it; ``"arrow"``: HUGEINT too;
             ``"decimal"`` and ``"float"`` as for `fetchnumpy`.
+
+        Raises
+        ------
+        inlay.OutOfRangeException
+            A column has infinite dates, or intervals that are too long.
         """
 
     def arrow(self) -> Any:
@@ -850,6 +863,13 @@ class ColumnMemory:
     """Memory of a column below a NumPy array."""
 
 @final
+class PendingColumn:
+    """A column that becomes an array when it is looked at; only `inlay._columns` has them."""
+
+    def array(self) -> Any: ...
+
+def _convert(columns: Sequence[PendingColumn]) -> None: ...
+
 class PreparedStatement:
     """
     What `Connection.prepare` gives: a statement that is read once and run many times.
