@@ -2,8 +2,9 @@
 //! Source: <https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>.
 
 use crate::cursor::{Remainder, Unread};
-use crate::errors::unwrapped;
+use crate::errors::{exception, unwrapped};
 use inlay::QueryResult;
+use inlay::types::LogicalType;
 use inlay::types::arrow::{ArrowArrayStream, Exporter, StreamReader, StringLayout};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -148,6 +149,14 @@ pub fn reader<'py>(
 
 /// A `polars.DataFrame`.
 pub fn polars<'py>(py: Python<'py>, mut rows: Unread) -> PyResult<Bound<'py, PyAny>> {
+    let mut columns = rows.first.names().iter().zip(rows.first.types());
+    if let Some((name, _)) = columns.find(|(_, ty)| **ty == LogicalType::Interval) {
+        let error = inlay::Error::Unsupported {
+            feature: format!("the INTERVAL \"{name}\" in a frame of Polars, which has no months,"),
+            alternative: Some(format!("select epoch_us(\"{name}\"), or cast it to VARCHAR")),
+        };
+        return Err(exception(py, &error));
+    }
     // Columns of a frame have different names.
     let names = crate::cursor::unique_names(rows.first.names());
     rows.first = rows.first.with_names(names);

@@ -155,11 +155,15 @@ pub fn unshown_moment(vector: &Vector) -> Option<&'static str> {
     (0..flat.len()).any(|row| is_unshown(row) && !flat.is_null(row)).then_some(ends)
 }
 
+/// Whether midnights in microseconds have 64 bits, for all of these days.
+pub fn fit_midnights(days: &[i64]) -> bool {
+    days.iter().all(|&day| day == i64::MIN || (-MIDNIGHT_DAYS_MAX..=MIDNIGHT_DAYS_MAX).contains(&day))
+}
+
 /// Days as midnights in microseconds, in place; `false`, and no change, if some are too far away.
 pub fn days_to_midnights(data: &mut [u8]) -> bool {
     let days = crate::buffer::values_of_mut::<i64>(data);
-    let fits = |&day: &i64| day == i64::MIN || (-MIDNIGHT_DAYS_MAX..=MIDNIGHT_DAYS_MAX).contains(&day);
-    if !days.iter().all(fits) {
+    if !fit_midnights(days) {
         return false;
     }
     for day in days.iter_mut().filter(|day| **day != i64::MIN) {
@@ -336,10 +340,15 @@ mod tests {
 
     #[test]
     fn days_become_midnights_only_if_all_fit() {
-        let mut days = Buffer::from_vec(vec![-1i64, i64::MIN, 2]);
+        let buffer_of = |days: &[i64]| {
+            let mut buffer = Buffer::zeroed(size_of_val(days));
+            buffer.typed_mut::<i64>().unwrap().copy_from_slice(days);
+            buffer
+        };
+        let mut days = buffer_of(&[-1, i64::MIN, 2]);
         assert!(days_to_midnights(days.typed_mut::<u8>().unwrap()));
         assert_eq!(days.typed::<i64>(), [-MICROS_PER_DAY, i64::MIN, 2 * MICROS_PER_DAY]);
-        let mut far = Buffer::from_vec(vec![1i64, MIDNIGHT_DAYS_MAX + 1]);
+        let mut far = buffer_of(&[1, MIDNIGHT_DAYS_MAX + 1]);
         assert!(!days_to_midnights(far.typed_mut::<u8>().unwrap()));
         assert_eq!(far.typed::<i64>(), [1, MIDNIGHT_DAYS_MAX + 1]);
     }

@@ -240,7 +240,7 @@ impl QueryResult {
         let Source::Table(table) = &self.source else { return Ok(None) };
         let column = |(index, form): (usize, &Option<HostForm>)| {
             self.interrupt.check()?;
-            let Some(mut form) = *form else {
+            let Some(form) = *form else {
                 return Ok(HostColumn::Rows(self.project(&[index]).interrupted_by(Interrupt::new())));
             };
             let nulls = match self.may_have_nulls(index)? {
@@ -250,7 +250,11 @@ impl QueryResult {
             let nulls = nulls.filter(|nulls| nulls.bytes().contains(&1));
             let is_finite = table.is_finite(index, &self.rows)?;
             if form == HostForm::Midnights && !is_finite {
-                form = HostForm::Days;
+                let data = self.host_column(index, HostForm::Days)?;
+                // Zone maps may be wider than what is left of the values.
+                if !host::fit_midnights(data.typed::<i64>()) {
+                    return Ok(HostColumn::Values { form: HostForm::Days, is_finite, data, nulls });
+                }
             }
             Ok(HostColumn::Values { form, is_finite, data: self.host_column(index, form)?, nulls })
         };
