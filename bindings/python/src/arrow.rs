@@ -2,8 +2,9 @@
 //! Source: <https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>.
 
 use crate::cursor::{Remainder, Unread};
-use crate::errors::unwrapped;
+use crate::errors::{exception, unwrapped};
 use inlay::QueryResult;
+use inlay::types::LogicalType;
 use inlay::types::arrow::{ArrowArrayStream, Exporter, StreamReader, StringLayout};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -23,6 +24,8 @@ pub struct ArrowStream {
     /// Gone when they were handed out.
     rows: Mutex<Option<Rows>>,
     strings: StringLayout,
+    /// Whether a data frame is made, whose calendar has no infinity.
+    is_frame: bool,
 }
 
 /// What a consumer wants.
@@ -35,7 +38,7 @@ enum Rows {
 
 impl ArrowStream {
     fn new(rows: Rows, strings: StringLayout) -> Self {
-        Self { rows: Mutex::new(Some(rows)), strings }
+        Self { rows: Mutex::new(Some(rows)), strings, is_frame: false }
     }
 }
 
@@ -51,7 +54,7 @@ impl ArrowStream {
         let _ = requested_schema;
         // Memory goes back while the rows are converted.
         match self.rows.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            Some(Rows::Whole(rows)) => export_all(py, rows, self.strings),
+            Some(Rows::Whole(rows)) => export_all(py, rows, self.strings, self.is_frame),
             Some(Rows::Chunks(rows, chunk_rows)) => export_chunks(py, rows, self.strings, chunk_rows),
             None => Err(PyRuntimeError::new_err("these rows were handed out already")),
         }
@@ -80,8 +83,14 @@ fn export_chunks(
 }
 
 /// The rows as a stream in a capsule, all of them converted now by all workers.
-fn export_all(py: Python<'_>, rows: Unread, strings: StringLayout) -> PyResult<Bound<'_, PyCapsule>> {
+fn export_all(
+    py: Python<'_>,
+    rows: Unread,
+    strings: StringLayout,
+    is_frame: bool,
+) -> PyResult<Bound<'_, PyCapsule>> {
     let exporter = Exporter::new(rows.first.names(), rows.first.types()).with_strings(strings);
+    let exporter = if is_frame { exporter.refusing_unshown_moments() } else { exporter };
     let arrays = rows.delivered(py, |delivery| delivery.into_arrow_arrays(&exporter, CHUNK_ROWS))?;
     PyCapsule::new_with_value(py, exporter.stream_arrays(arrays.into_iter().map(Ok)), STREAM)
 }
@@ -145,9 +154,18 @@ pub fn reader<'py>(
 
 /// A `polars.DataFrame`.
 pub fn polars<'py>(py: Python<'py>, mut rows: Unread) -> PyResult<Bound<'py, PyAny>> {
+    let mut columns = rows.first.names().iter().zip(rows.first.types());
+    if let Some((name, _)) = columns.find(|(_, ty)| **ty == LogicalType::Interval) {
+        let error = inlay::Error::Unsupported {
+            feature: format!("the INTERVAL \"{name}\" in a frame of Polars, which has no months,"),
+            alternative: Some(format!("select epoch_us(\"{name}\"), or cast it to VARCHAR")),
+        };
+        return Err(exception(py, &error));
+    }
     // Columns of a frame have different names.
     let names = crate::cursor::unique_names(rows.first.names());
     rows.first = rows.first.with_names(names);
-    let stream = Bound::new(py, ArrowStream::new(Rows::Whole(rows), StringLayout::View))?;
+    let stream = ArrowStream { is_frame: true, ..ArrowStream::new(Rows::Whole(rows), StringLayout::View) };
+    let stream = Bound::new(py, stream)?;
     py.import("polars")?.getattr("DataFrame")?.call1((stream,))
 }

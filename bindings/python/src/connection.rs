@@ -2,13 +2,14 @@
 
 use crate::appender::Appender;
 use crate::arrow;
-use crate::cursor::{self, Cursor, Remainder, Unread};
+use crate::cursor::{self, Cursor, Holder, Remainder, Unread};
 use crate::errors::{misuse, unwrapped};
 use crate::filesystem;
 use crate::functions;
 use crate::host::{self, PythonHost, hosted};
 use crate::literal::literal;
 use crate::parameters;
+use crate::pending::PendingColumns;
 use crate::register;
 use crate::result::Answer;
 use inlay::types::arrow::StringLayout;
@@ -84,12 +85,23 @@ type StoredFunctionFields = ((String, String), Vec<String>, bool, String, String
 pub struct Connection {
     engine: inlay::Connection,
     last: Mutex<Option<Arc<Cursor>>>,
+    /// The session's columns that were fetched and not read yet.
+    pending: PendingColumns,
 }
 
 impl Connection {
     /// A handle of a session, with an answer of it.
     pub fn new(engine: inlay::Connection, last: Option<Arc<Cursor>>) -> Self {
-        Self { engine, last: Mutex::new(last) }
+        Self { engine, last: Mutex::new(last), pending: PendingColumns::default() }
+    }
+
+    /// Another handle of the same session.
+    fn handle(&self, cursor: Arc<Cursor>) -> Self {
+        Self { pending: self.pending.clone(), ..Self::new(self.engine.clone(), Some(cursor)) }
+    }
+
+    fn holder(&self) -> Holder<'_> {
+        Holder { pending: &self.pending, connection: &self.engine }
     }
 
     fn set_last(&self, py: Python<'_>, cursor: Option<Arc<Cursor>>) {
@@ -146,7 +158,7 @@ impl Connection {
     /// Another handle, with this answer, which is also the session's last.
     fn answer(&self, py: Python<'_>, cursor: Arc<Cursor>) -> Connection {
         self.set_last(py, Some(Arc::clone(&cursor)));
-        Connection::new(self.engine.clone(), Some(cursor))
+        self.handle(cursor)
     }
 }
 
@@ -252,7 +264,8 @@ impl Connection {
         let result = hosted(py, &host, |host| self.engine.execute_one(query, &parameters, Some(host)))?;
         match result.kind() {
             ResultKind::Rows => {
-                Ok(Some(Bound::new(py, Answer::new(result, self.engine.clone()))?.into_any()))
+                let answer = Answer::new(result, self.engine.clone(), self.pending.clone());
+                Ok(Some(Bound::new(py, answer)?.into_any()))
             }
             ResultKind::Changed(count) => Ok(Some(count.into_pyobject(py)?.into_any())),
             ResultKind::Done => Ok(None),
@@ -263,7 +276,7 @@ impl Connection {
     fn _stream(&self, py: Python<'_>, query: &str, tables: &Bound<'_, PyDict>) -> PyResult<Connection> {
         let host = PythonHost::new(&self.engine, host::tables_of(Some(tables))?);
         let cursor = self.begin_reading(py, &host, query, Extent::Statement, &Parameters::default())?;
-        Ok(Connection::new(self.engine.clone(), Some(cursor)))
+        Ok(self.handle(cursor))
     }
 
     /// An object as a table.
@@ -411,10 +424,10 @@ impl Connection {
 
     #[doc = doc!("Connection.__getitem__")]
     fn __getitem__<'py>(&self, py: Python<'py>, name: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let columns = self.cursor_of_last(py)?.columns(py)?;
-        match columns.get_item(name)? {
-            Some(column) => Ok(column),
-            None => {
+        let columns = self.cursor_of_last(py)?.columns(py, self.holder())?;
+        match columns.contains(name)? {
+            true => columns.as_any().get_item(name),
+            false => {
                 let known = columns.keys().str()?;
                 Err(PyKeyError::new_err(format!("the answer has no column {}; it has {known}", name.repr()?)))
             }
@@ -423,7 +436,7 @@ impl Connection {
 
     #[doc = doc!("Connection.keys")]
     fn keys<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        Ok(self.cursor_of_last(py)?.columns(py)?.keys())
+        Ok(self.cursor_of_last(py)?.columns(py, self.holder())?.keys())
     }
 
     #[doc = doc!("Connection.fetchone")]
@@ -451,7 +464,7 @@ impl Connection {
         strings: Option<&str>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let cursor = self.cursor_of_last(py)?;
-        cursor::arrays(py, cursor.take(py)?, cursor.zone(), decimal, strings)
+        cursor::arrays(py, cursor.take(py)?, cursor.zone(), (decimal, strings), self.holder())
     }
 
     #[doc = doc!("Connection.df")]
@@ -630,6 +643,9 @@ impl Connection {
 
     #[doc = doc!("Connection.close")]
     fn close(&self, py: Python<'_>) -> PyResult<()> {
+        if !self.engine.is_closed() {
+            self.pending.settle(py)?;
+        }
         let closed = py.detach(|| {
             let closed = self.engine.close();
             crate::allocator::release_free_memory();

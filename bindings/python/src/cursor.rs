@@ -4,7 +4,8 @@ use crate::arrow;
 use crate::errors::unwrapped;
 use crate::host::{self, PythonHost, hosted};
 use crate::numpy::{self, Decimals, Delivered, Strings, Wanted};
-use crate::rows::{self, DictionaryCache, Zone};
+use crate::pending::{self, PendingColumns};
+use crate::rows::{self, ObjectCache};
 use inlay::types::{Batch, LogicalType};
 use inlay::{Delivery, HostForm, QueryResult, Rest, ResultKind};
 use pyo3::prelude::*;
@@ -34,7 +35,7 @@ struct State {
     row: usize,
     /// Rows that lie together, the next one among them, and the first of them.
     part: Option<(usize, Batch)>,
-    caches: Vec<DictionaryCache>,
+    caches: Vec<ObjectCache>,
 }
 
 /// Rows that were not fetched yet: those that are there, and those behind them.
@@ -190,12 +191,12 @@ impl Cursor {
     }
 
     /// The rows not fetched yet as arrays by name, which are kept; no rows are left afterwards.
-    pub fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    pub fn columns<'py>(&self, py: Python<'py>, holder: Holder<'_>) -> PyResult<Bound<'py, PyDict>> {
         let mut columns = self.columns.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
         if let Some(columns) = &*columns {
             return Ok(columns.bind(py).clone());
         }
-        let made = arrays(py, self.take(py)?, self.zone(), None, None)?;
+        let made = arrays(py, self.take(py)?, self.zone(), (None, None), holder)?;
         *columns = Some(made.clone().unbind());
         Ok(made)
     }
@@ -239,13 +240,20 @@ pub fn zone_of(result: &QueryResult, session: &inlay::Connection) -> Option<Stri
     has_moments.then(|| session.setting("timezone")).flatten().map(|name| name.to_string())
 }
 
-/// Columns of a result as NumPy arrays by name.
+/// What keeps columns that are not read yet: their session's list of them, and its connection.
+#[derive(Clone, Copy)]
+pub struct Holder<'a> {
+    pub pending: &'a PendingColumns,
+    pub connection: &'a inlay::Connection,
+}
+
+/// Columns of a result by name, which become NumPy arrays when they are looked at: decimals and texts as is said.
 pub fn arrays<'py>(
     py: Python<'py>,
     rows: Unread,
     zone: Option<&str>,
-    decimal: Option<&str>,
-    strings: Option<&str>,
+    (decimal, strings): (Option<&str>, Option<&str>),
+    holder: Holder<'_>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let strings = Strings::of(py, strings)?;
     let decimals = Decimals::of(py, decimal)?;
@@ -255,26 +263,10 @@ pub fn arrays<'py>(
             "decimal = 'arrow' is for data frames; NumPy has no such type",
         ));
     }
-    let wanted = Wanted { dates: HostForm::Days, decimals, strings, zone: &rows::zone(py, zone)? };
-    by_name(py, rows, &wanted, |_| false)
-}
-
-/// Columns by names that differ; those for which `leave` says so are Arrow's.
-fn by_name<'py>(
-    py: Python<'py>,
-    rows: Unread,
-    wanted: &Wanted<'_>,
-    leave: impl Fn(&LogicalType) -> bool,
-) -> PyResult<Bound<'py, PyDict>> {
+    let wanted = Wanted { dates: HostForm::Days, decimals, strings, zone: rows::zone(py, zone)? };
     let names = unique_names(rows.first.names());
-    let columns = PyDict::new(py);
-    for (name, column) in names.into_iter().zip(numpy::columns(py, rows, wanted, leave)?) {
-        match column {
-            Delivered::Array(array) => columns.set_item(name, array)?,
-            Delivered::Rows(rows) => columns.set_item(name, arrow::large_texts(py, rows)?)?,
-        }
-    }
-    Ok(columns)
+    let columns = numpy::columns(py, rows, wanted, |_| false)?;
+    pending::dictionary(py, names, columns, holder.pending, Some(holder.connection))
 }
 
 /// Names that a dictionary can tell apart: a repeated one gets a number.
@@ -300,8 +292,9 @@ pub fn data_frame<'py>(
     decimal: Option<&str>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let decimals = Decimals::of(py, decimal)?;
-    let shown: Zone = rows::zone(py, zone)?;
-    let wanted = Wanted { dates: HostForm::Midnights, decimals, strings: Strings::Objects, zone: &shown };
+    let shown = rows::zone(py, zone)?;
+    let zone = zone.filter(|_| shown.is_some()).unwrap_or("UTC");
+    let wanted = Wanted { dates: HostForm::Midnights, decimals, strings: Strings::Objects, zone: shown };
     let frames = py.import("inlay._frames")?;
     let takes_arrow: bool = frames.getattr("takes_arrow")?.call0()?.extract()?;
     let stays = |ty: &LogicalType| match ty {
@@ -311,12 +304,18 @@ pub fn data_frame<'py>(
         _ => false,
     };
     let zones = PyDict::new(py);
-    let zone = zone.filter(|_| shown.is_some()).unwrap_or("UTC");
-    for (name, ty) in unique_names(rows.first.names()).iter().zip(rows.first.types()) {
+    let names = unique_names(rows.first.names());
+    for (name, ty) in names.iter().zip(rows.first.types()) {
         if *ty == LogicalType::TimestampTz {
             zones.set_item(name, zone)?;
         }
     }
-    let columns = by_name(py, rows, &wanted, stays)?;
+    let columns = PyDict::new(py);
+    for (name, column) in names.into_iter().zip(numpy::columns(py, rows, wanted, stays)?) {
+        match column.converted(py, None)? {
+            Delivered::Array(array) => columns.set_item(name, array)?,
+            Delivered::Rows(rows) => columns.set_item(name, arrow::large_texts(py, rows)?)?,
+        }
+    }
     frames.getattr("data_frame")?.call1((columns, zones))
 }

@@ -1,8 +1,8 @@
 //! Inlay for Python: converts between Python and the engine, and computes nothing.
 //!
 //! - [`connection`], [`result`]: the classes, to which `inlay._relation` adds what needs no engine. [`cursor`]: rows and columns of one result.
-//! - [`parameters`], [`rows`]: values in and out. [`numpy`], [`arrow`]: columns out. [`register`], [`texts`], [`scanned`]: objects as
-//!   tables. [`literal`]: values as SQL.
+//! - [`parameters`], [`rows`]: values in and out. [`numpy`], [`objects`], [`arrow`]: columns out, [`pending`]: when they are looked at.
+//!   [`register`], [`texts`], [`scanned`]: objects as tables. [`literal`]: values as SQL.
 //! - [`appender`]: rows one by one. [`filesystem`]: files of fsspec.
 //! - [`functions`]: functions of Python in SQL.
 //! - [`host`]: signals and variables while a query runs. [`errors`]: SQLSTATE to exception. [`allocator`]: memory.
@@ -29,7 +29,9 @@ mod functions;
 mod host;
 mod literal;
 mod numpy;
+mod objects;
 mod parameters;
+mod pending;
 mod register;
 mod result;
 mod rows;
@@ -61,9 +63,11 @@ fn inlay_module(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<result::Answer>()?;
     module.add_class::<register::Table>()?;
     module.add_class::<numpy::ColumnMemory>()?;
+    module.add_class::<pending::PendingColumn>()?;
     module.add_class::<functions::workers::WorkerServer>()?;
     module.add_function(wrap_pyfunction!(connection::connect, module)?)?;
     module.add_function(wrap_pyfunction!(connection::_checkpoint_all, module)?)?;
+    module.add_function(wrap_pyfunction!(pending::_convert, module)?)?;
     module.add_function(wrap_pyfunction!(functions::calls::_calling, module)?)?;
     module.add_function(wrap_pyfunction!(shell::shell, module)?)?;
     module.add_function(wrap_pyfunction!(_docs, module)?)?;

@@ -3,17 +3,19 @@
 //!
 //! NULLs make an array masked; the slots below the mask hold NaN, NaT or the smallest integer. Strings, blobs and times
 //! become object arrays, dates datetime64[D], intervals timedelta64[us]. Decimals become what the caller says: never float64
-//! unless asked for; 128-bit integers int64 where all values fit, else objects.
+//! unless asked for; 128-bit integers int64 where all values fit, else objects. What an array cannot hold is an error.
 
 use crate::cursor::Unread;
-use crate::errors::{misuse, unwrapped};
-use crate::host;
-use crate::rows::{DictionaryCache, Zone, objects_of};
-use inlay::types::{Buffer, LogicalType, VECTOR_SIZE};
+use crate::errors::{exception, misuse, unwrapped};
+use crate::objects::{narrowed, objects};
+use crate::rows::Zone;
+use inlay::types::{Buffer, LogicalType};
 use inlay::{HostColumn, HostForm, QueryResult};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyList, PySlice};
+use pyo3::types::PyDict;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Memory of a column, kept alive by the arrays over it.
 #[pyclass(frozen, module = "inlay")]
@@ -39,7 +41,7 @@ impl ColumnMemory {
 }
 
 /// Writable: `Delivery::into_host_columns` gave us memory that nobody else writes to or sees us write.
-fn array<'py>(
+pub fn array<'py>(
     py: Python<'py>,
     buffer: Buffer,
     len: usize,
@@ -116,52 +118,139 @@ fn is_wide(ty: &LogicalType) -> bool {
 }
 
 /// How columns are to become arrays.
-pub struct Wanted<'a> {
+pub struct Wanted {
     pub dates: HostForm,
     pub decimals: Decimals,
     pub strings: Strings,
-    pub zone: &'a Zone,
+    pub zone: Zone,
 }
 
-/// All columns as arrays, masked if they have NULLs; dates in the form given. Columns for which `leave` says so stay rows.
-pub fn columns<'py>(
-    py: Python<'py>,
+/// A column that is not an array yet.
+pub struct Unconverted {
+    name: String,
+    ty: LogicalType,
+    len: usize,
+    wanted: Arc<Wanted>,
+    /// Whether it stays the engine's rows.
+    is_left: bool,
+    source: Source,
+}
+
+enum Source {
+    /// A column of a table, and the form that it is to be read in.
+    Table(QueryResult, Option<HostForm>),
+    Delivered(HostColumn),
+}
+
+/// All columns, of which those for which `leave` says so stay rows. What has to be computed is; tables are not read yet.
+pub fn columns(
+    py: Python<'_>,
     rows: Unread,
-    wanted: &Wanted<'_>,
+    wanted: Wanted,
     leave: impl Fn(&LogicalType) -> bool,
-) -> PyResult<Vec<Delivered<'py>>> {
-    let dates = wanted.dates;
+) -> PyResult<Vec<Unconverted>> {
     let exact = |ty: &LogicalType| {
         wanted.decimals != Decimals::Float && (is_wide(ty) || matches!(ty, LogicalType::Decimal { .. }))
     };
-    let types = rows.first.types().to_vec();
     let form = |ty: &LogicalType| match ty {
-        ty if leave(ty) || exact(ty) || typestr_of(ty, dates).is_none() => None,
-        LogicalType::Date => Some(dates),
+        ty if leave(ty) || exact(ty) || typestr_of(ty, wanted.dates).is_none() => None,
+        LogicalType::Date => Some(wanted.dates),
         ty => HostForm::of(ty),
     };
+    let (names, types) = (rows.first.names().to_vec(), rows.first.types().to_vec());
     let forms: Vec<Option<HostForm>> = types.iter().map(form).collect();
-    let (len, columns) = rows.delivered(py, |delivery| delivery.into_host_columns(&forms))?;
-    let column = |(column, ty): (HostColumn, &LogicalType)| match column {
-        HostColumn::Values { data, nulls } => {
-            let data = array(py, data, len, typestr_of(ty, dates).unwrap_or_default())?;
-            let Some(nulls) = nulls else { return Ok(Delivered::Array(data)) };
-            let mask = array(py, nulls, len, "|b1")?;
-            Ok(Delivered::Array(py.import("numpy.ma")?.getattr("MaskedArray")?.call1((data, mask))?))
-        }
-        HostColumn::Rows(rows) if leave(ty) => Ok(Delivered::Rows(rows)),
-        HostColumn::Rows(rows) => {
-            let array = objects(py, wanted.zone, &rows)?;
-            Ok(Delivered::Array(match ty {
-                ty if is_wide(ty) => narrowed(py, array)?,
-                LogicalType::Varchar | LogicalType::Json if wanted.strings == Strings::Packed => {
-                    packed(py, &array)?
-                }
-                _ => array,
-            }))
-        }
+    let (len, sources): (usize, Vec<Source>) = if rows.rest.is_none() && rows.first.is_table() {
+        let table = &rows.first;
+        let column = |(index, form)| Source::Table(table.project(&[index]), form);
+        (table.row_count(), forms.into_iter().enumerate().map(column).collect())
+    } else {
+        let (len, columns) = rows.delivered(py, |delivery| delivery.into_host_columns(&forms))?;
+        (len, columns.into_iter().map(Source::Delivered).collect())
     };
-    columns.into_iter().zip(&types).map(column).collect()
+    let wanted = Arc::new(wanted);
+    let column = |((name, ty), source): ((String, LogicalType), Source)| {
+        let is_left = leave(&ty);
+        Unconverted { name, ty, len, wanted: Arc::clone(&wanted), is_left, source }
+    };
+    Ok(names.into_iter().zip(types).zip(sources).map(column).collect())
+}
+
+impl Unconverted {
+    /// Whether its values are still in a table.
+    pub fn is_unread(&self) -> bool {
+        matches!(self.source, Source::Table(..))
+    }
+
+    /// Reads the values, if they are still in a table.
+    pub fn read(&mut self, py: Python<'_>) -> PyResult<()> {
+        let delivered = match &self.source {
+            Source::Delivered(_) => return Ok(()),
+            Source::Table(rows, None) => HostColumn::Rows(unwrapped(py, py.detach(|| rows.read_all()))?),
+            Source::Table(rows, Some(form)) => self.delivered(py, rows, Some(*form))?,
+        };
+        self.source = Source::Delivered(delivered);
+        Ok(())
+    }
+
+    fn delivered(&self, py: Python<'_>, rows: &QueryResult, form: Option<HostForm>) -> PyResult<HostColumn> {
+        let rows = Unread::from(rows.clone());
+        let (_, mut columns) = rows.delivered(py, |delivery| delivery.into_host_columns(&[form]))?;
+        let missing = || inlay::Error::internal("a column was delivered as no column");
+        unwrapped(py, columns.pop().ok_or_else(missing))
+    }
+
+    /// The array, or the rows of a column that stays so. `stop` ends it, with an exception that nobody sees.
+    pub fn converted<'py>(&self, py: Python<'py>, stop: Option<&AtomicBool>) -> PyResult<Delivered<'py>> {
+        let column = match &self.source {
+            Source::Table(rows, form) => self.delivered(py, rows, *form)?,
+            Source::Delivered(column) => column.clone(),
+        };
+        let rows = match column {
+            HostColumn::Values { form, is_finite, data, nulls } => {
+                if !is_finite {
+                    self.check(py, form, &data, nulls.as_ref())?;
+                }
+                let typestr = typestr_of(&self.ty, form).unwrap_or_default();
+                let data = array(py, data, self.len, typestr)?;
+                let Some(nulls) = nulls else { return Ok(Delivered::Array(data)) };
+                let mask = array(py, nulls, self.len, "|b1")?;
+                let masked = py.import("numpy.ma")?.getattr("MaskedArray")?.call1((data, mask))?;
+                return Ok(Delivered::Array(masked));
+            }
+            HostColumn::Rows(rows) => rows,
+        };
+        if self.is_left {
+            return Ok(Delivered::Rows(rows));
+        }
+        if is_wide(&self.ty)
+            && let Some(numbers) = unwrapped(py, py.detach(|| narrowed(&rows)))?
+        {
+            return Ok(Delivered::Array(array(py, numbers, self.len, "<i8")?));
+        }
+        let array = objects(py, &self.wanted.zone, &rows, stop)?;
+        let is_text = matches!(self.ty, LogicalType::Varchar | LogicalType::Json);
+        Ok(Delivered::Array(match is_text && self.wanted.strings == Strings::Packed {
+            true => packed(py, &array)?,
+            false => array,
+        }))
+    }
+
+    /// An error for a value that would become another one.
+    fn check(&self, py: Python<'_>, form: HostForm, data: &Buffer, nulls: Option<&Buffer>) -> PyResult<()> {
+        let Some((row, what)) = py.detach(|| inlay::misfit(&self.ty, form, data, nulls)) else {
+            return Ok(());
+        };
+        let name = &self.name;
+        let fix = match self.ty {
+            LogicalType::Interval => String::new(),
+            _ => format!("leave out such rows with isfinite(\"{name}\"), or "),
+        };
+        let message = format!(
+            "column \"{name}\" has {what} in row {row}, which no array of NumPy or pandas can hold; \
+             {fix}cast the column to VARCHAR"
+        );
+        Err(exception(py, &inlay::Error::out_of_range(message)))
+    }
 }
 
 /// A column that left the engine.
@@ -186,48 +275,6 @@ pub fn packed<'py>(py: Python<'py>, array: &Bound<'py, PyAny>) -> PyResult<Bound
     }
     // Below the mask lies None, which would become a text.
     array.call_method1("filled", (f64::NAN,))?.call_method1("astype", (dtype,))
-}
-
-/// Integers as int64, if there is no NULL and all fit.
-fn narrowed<'py>(py: Python<'py>, array: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    if array.hasattr("mask")? {
-        return Ok(array);
-    }
-    let integers = py.import("numpy")?.getattr("asarray")?.call1((array.call_method0("tolist")?, "i8"));
-    Ok(integers.unwrap_or(array))
-}
-
-fn objects<'py>(py: Python<'py>, zone: &Zone, column: &QueryResult) -> PyResult<Bound<'py, PyAny>> {
-    let len = column.row_count();
-    let data = py.import("numpy")?.getattr("empty")?.call1((len, "O"))?;
-    let mut cache = DictionaryCache::default();
-    let mut null_rows: Vec<u8> = Vec::new();
-    let mut row = 0;
-    for batch in column.batches() {
-        let batch = unwrapped(py, batch)?;
-        let column = batch.column(0);
-        if column.null_count() > 0 && null_rows.is_empty() {
-            null_rows.resize(len, 0);
-        }
-        for from in (0..column.len()).step_by(VECTOR_SIZE) {
-            // Into the array bit by bit, so that neither Ctrl-C nor other threads wait for all of it.
-            host::pause(py)?;
-            let rows = from..column.len().min(from + VECTOR_SIZE);
-            let mut objects = Vec::with_capacity(rows.len());
-            objects_of(py, zone, column, rows.clone(), &mut cache, &mut objects)?;
-            if !null_rows.is_empty() {
-                rows.clone().for_each(|at| null_rows[row + at - from] = u8::from(column.is_null(at)));
-            }
-            let place = PySlice::new(py, row as isize, (row + rows.len()) as isize, 1);
-            data.set_item(place, PyList::new(py, objects)?)?;
-            row += rows.len();
-        }
-    }
-    if null_rows.is_empty() {
-        return Ok(data);
-    }
-    let mask = array(py, Buffer::from_vec(null_rows), len, "|b1")?;
-    py.import("numpy.ma")?.getattr("MaskedArray")?.call1((data, mask))
 }
 
 /// What NumPy calls the values of a column in its host form; others become arrays of objects.

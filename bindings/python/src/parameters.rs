@@ -1,7 +1,9 @@
 //! Python values as SQL values: parameters, configuration, cells of object arrays.
 
 use crate::errors::{misuse, unwrapped};
-use inlay::types::datetime::{MICROS_PER_DAY, MICROS_PER_SECOND, days_from_civil};
+use inlay::types::datetime::{
+    MICROS_PER_DAY, MICROS_PER_SECOND, days_from_civil, is_finite_timestamp, is_timestamp,
+};
 use inlay::types::{Field, Interval, LogicalType, TimeTz};
 use inlay::{Parameters, Value};
 use pyo3::prelude::*;
@@ -199,6 +201,11 @@ fn temporal(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Option<Value>
         if object.ne(object)? {
             return Ok(Some(Value::Null));
         }
+        if !object.is_exact_instance_of::<PyDateTime>()
+            && let Some(value) = of_pandas(py, object)?
+        {
+            return Ok(Some(value));
+        }
         return timestamp(py, moment).map(Some);
     }
     if let Ok(date) = object.cast::<PyDate>() {
@@ -213,6 +220,11 @@ fn temporal(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Option<Value>
         return Ok(Some(Value::Time(micros_of(time))));
     }
     if let Ok(delta) = object.cast::<PyDelta>() {
+        if !object.is_exact_instance_of::<PyDelta>()
+            && let Some(value) = of_pandas(py, object)?
+        {
+            return Ok(Some(value));
+        }
         let seconds = i64::from(delta.get_seconds());
         let micros = seconds * MICROS_PER_SECOND + i64::from(delta.get_microseconds());
         return Ok(Some(Value::Interval(Interval { months: 0, days: delta.get_days(), micros })));
@@ -250,25 +262,91 @@ fn other(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Value> {
         ("inlay.value.constant", _) => typed(py, object),
         ("uuid", "UUID") => Ok(Value::Uuid(object.getattr("int")?.extract()?)),
         (_, "NAType" | "NaTType" | "MaskedConstant") => Ok(Value::Null),
-        ("numpy", "datetime64" | "timedelta64") => {
-            let is_nat = object.ne(object)?;
-            if is_nat {
-                return Ok(Value::Null);
-            }
-            // Beyond microseconds `item` gives a plain number.
-            let item =
-                object.call_method1("astype", (if name == "datetime64" { "M8[us]" } else { "m8[us]" },))?;
-            value(py, &item.call_method0("item")?)
-        }
+        ("numpy", "datetime64") => datetime64(py, object),
+        ("numpy", "timedelta64") => timedelta64(py, object),
         // Vectors of a model, as lists; masked values are None in them.
         _ if object.hasattr("dtype")? && object.hasattr("tolist")? && object.hasattr("__len__")? => {
             value(py, &py.import("inlay._tables")?.getattr("list_of")?.call1((object,))?)
         }
         ("numpy", _) if object.hasattr("item")? && !object.hasattr("__len__")? => {
-            value(py, &object.call_method0("item")?)
+            let item = object.call_method0("item")?;
+            if !item.get_type().is(&class) {
+                return value(py, &item);
+            }
+            // Of numbers that Python has no type for: those of more digits than a double.
+            let rounded = item.call_method0("__float__")?;
+            match rounded.eq(&item)? || item.ne(&item)? {
+                true => value(py, &rounded),
+                false => Err(unfit(py, object, "DOUBLE")),
+            }
         }
         _ if object.hasattr("__index__")? => integer(py, &object.call_method0("__index__")?),
         _ => Err(misuse(py, format!("a value of the Python type {module}.{name} cannot be used in SQL"))),
+    }
+}
+
+/// An error for a value that SQL has no exact one for.
+fn unfit(py: Python<'_>, object: &Bound<'_, PyAny>, ty: &str) -> PyErr {
+    let shown = object.str().map(|text| text.to_string()).unwrap_or_default();
+    let error = inlay::Error::out_of_range(format!("{ty} has no value that is exactly {shown}"));
+    crate::errors::exception(py, &error)
+}
+
+/// A scalar of NumPy in another unit, as its number; `None` where that is another value.
+fn in_unit(object: &Bound<'_, PyAny>, unit: &str) -> PyResult<Option<i64>> {
+    // NumPy says of some overflows that they are, and wraps others.
+    let Ok(converted) = object.call_method1("astype", (unit,)) else { return Ok(None) };
+    let back = converted.call_method1("astype", (object.getattr("dtype")?,))?;
+    let is_same = back.eq(object)?;
+    let number = converted.call_method1("astype", ("i8",))?.call_method0("item")?.extract()?;
+    Ok(is_same.then_some(number))
+}
+
+/// A moment of NumPy: TIMESTAMP, or TIMESTAMP_NS if it has nanoseconds.
+fn datetime64(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Value> {
+    if object.ne(object)? {
+        return Ok(Value::Null);
+    }
+    if let Some(micros) = in_unit(object, "M8[us]")?.filter(|&micros| is_timestamp(micros)) {
+        return Ok(Value::Timestamp(micros));
+    }
+    match in_unit(object, "M8[ns]")?.filter(|&at| is_finite_timestamp(at)) {
+        Some(at) => Ok(Value::TimestampNs(at)),
+        None => Err(unfit(py, object, "TIMESTAMP")),
+    }
+}
+
+/// A length of time of NumPy, in which months and years are no days.
+fn timedelta64(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Value> {
+    if object.ne(object)? {
+        return Ok(Value::Null);
+    }
+    let unit = py.import("numpy")?.getattr("datetime_data")?.call1((object.getattr("dtype")?,))?;
+    let unit: String = unit.get_item(0)?.extract()?;
+    if matches!(unit.as_str(), "Y" | "M") {
+        let months = in_unit(object, "m8[M]")?.and_then(|months| i32::try_from(months).ok());
+        let months = months.ok_or_else(|| unfit(py, object, "INTERVAL"))?;
+        return Ok(Value::Interval(Interval { months, days: 0, micros: 0 }));
+    }
+    let micros = in_unit(object, "m8[us]")?.filter(|_| unit != "generic");
+    let micros = micros.ok_or_else(|| unfit(py, object, "INTERVAL"))?;
+    let days = i32::try_from(micros.div_euclid(MICROS_PER_DAY)).map_err(|_| unfit(py, object, "INTERVAL"))?;
+    Ok(Value::Interval(Interval { months: 0, days, micros: micros.rem_euclid(MICROS_PER_DAY) }))
+}
+
+/// A Timestamp or Timedelta of pandas, which may be farther away and finer than those of Python that they are also.
+fn of_pandas(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
+    if !object.hasattr("asm8")? {
+        return Ok(None);
+    }
+    let exact = object.getattr("asm8")?;
+    if !object.is_instance_of::<PyDateTime>() {
+        return timedelta64(py, &exact).map(Some);
+    }
+    match (datetime64(py, &exact)?, object.getattr("tzinfo")?.is_none()) {
+        (Value::Timestamp(micros), false) => Ok(Some(Value::TimestampTz(micros))),
+        (Value::TimestampNs(_), false) => Err(unfit(py, object, "TIMESTAMP WITH TIME ZONE")),
+        (value, _) => Ok(Some(value)),
     }
 }
 

@@ -6,9 +6,11 @@ use crate::arrow;
 use crate::errors::{exception, misuse, unwrapped};
 use crate::host::tables_of;
 use crate::parameters;
+use crate::pending::looked_at;
 use crate::result::Answer;
 use crate::scanned::Scanned;
 use crate::texts;
+use inlay::types::datetime::{is_finite_date, is_finite_timestamp, is_timestamp};
 use inlay::types::{Bitmap, Buffer, EnumType, Heap, Interval, LogicalType, Vector, VectorBuilder};
 use inlay::{ArrowTable, ColumnSource, HostTable, QueryResult, SourceValues, TableSource, Value};
 use pyo3::prelude::*;
@@ -170,6 +172,7 @@ fn from_pandas(py: Python<'_>, name: &str, frame: &Bound<'_, PyAny>) -> PyResult
 }
 
 fn from_columns(py: Python<'_>, name: &str, columns: &Bound<'_, PyDict>) -> PyResult<Arc<dyn TableSource>> {
+    let columns = looked_at(columns)?;
     let mut vectors = Vec::with_capacity(columns.len());
     // Conversions run Python code, which may change the dictionary.
     for item in columns.items().iter() {
@@ -204,7 +207,7 @@ pub fn values_of(py: Python<'_>, column: &str, values: &Bound<'_, PyAny>) -> PyR
     {
         return Ok(SourceValues::Deferred(Arc::new(texts)));
     }
-    let mut vector = plain_vector(py, column, &array)?;
+    let mut vector = plain_vector(py, column, &array, mask.is_some())?;
     if let Some(mask) = mask {
         let masked = fixed(py, &mask, LogicalType::Boolean)?;
         let valid = Bitmap::from_fn(vector.len(), |row| masked.values::<u8>()[row] == 0);
@@ -214,7 +217,7 @@ pub fn values_of(py: Python<'_>, column: &str, values: &Bound<'_, PyAny>) -> PyR
     Ok(vector.into())
 }
 
-fn plain_vector(py: Python<'_>, column: &str, array: &Bound<'_, PyAny>) -> PyResult<Vector> {
+fn plain_vector(py: Python<'_>, column: &str, array: &Bound<'_, PyAny>, is_masked: bool) -> PyResult<Vector> {
     let dtype = array.getattr("dtype")?;
     let kind: String = dtype.getattr("kind")?.extract()?;
     let size: usize = dtype.getattr("itemsize")?.extract()?;
@@ -230,10 +233,19 @@ fn plain_vector(py: Python<'_>, column: &str, array: &Bound<'_, PyAny>) -> PyRes
         ("u", 8) => LogicalType::UBigInt,
         ("f", 4) => LogicalType::Real,
         ("f", 8) => LogicalType::Double,
-        ("f", _) => return fixed(py, &array.call_method1("astype", ("f8",))?, LogicalType::Double),
-        ("M", _) => return moments(py, array, &dtype),
-        ("m", _) => return intervals(py, array),
-        ("O" | "U" | "S" | "T", _) => return objects(py, column, array, &kind),
+        ("f", _) => {
+            let doubles = array.call_method1("astype", ("f8",))?;
+            // Of half precision all, of extended precision those that are no others then. NaN is NaN.
+            let same = numpy_equal(py, array, &doubles)?;
+            return if same {
+                fixed(py, &doubles, LogicalType::Double)
+            } else {
+                Err(unfit(py, column, "DOUBLE"))
+            };
+        }
+        ("M", _) => return moments(py, column, array, &dtype),
+        ("m", _) => return intervals(py, column, array, &dtype),
+        ("O" | "U" | "S" | "T", _) => return objects(py, column, array, &kind, is_masked),
         _ => {
             let shown = dtype.str()?.to_string();
             return Err(misuse(
@@ -282,48 +294,131 @@ fn not_nat(values: &[i64]) -> Option<Bitmap> {
     values.contains(&NAT).then(|| Bitmap::from_fn(values.len(), |row| values[row] != NAT))
 }
 
-fn moments(py: Python<'_>, array: &Bound<'_, PyAny>, dtype: &Bound<'_, PyAny>) -> PyResult<Vector> {
-    let is_days = dtype.getattr("str")?.extract::<String>()?.ends_with("[D]");
-    let unit = if is_days { "M8[D]" } else { "M8[us]" };
-    let numbers = array.call_method1("astype", (unit,))?.call_method1("view", ("i8",))?;
-    let mut vector = fixed(py, &numbers, LogicalType::Timestamp)?;
-    let validity = not_nat(vector.values::<i64>());
-    if is_days {
-        let days: Vec<i32> = vector.values::<i64>().iter().map(|&day| day as i32).collect();
-        vector = Vector::from_values(LogicalType::Date, &days);
+/// The numbers of an array of moments or lengths of time in another unit; `None` where some would be others.
+fn in_unit<'py>(array: &Bound<'py, PyAny>, unit: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+    // NumPy says of some overflows that they are, and wraps others.
+    let Ok(converted) = array.call_method1("astype", (unit,)) else { return Ok(None) };
+    let back = converted.call_method1("astype", (array.getattr("dtype")?,))?.call_method1("view", ("i8",))?;
+    // NaT is a number like others here.
+    let given = array.call_method1("view", ("i8",))?;
+    let same = array.py().import("numpy")?.getattr("array_equal")?.call1((back, given))?;
+    if !same.is_truthy()? {
+        return Ok(None);
     }
-    vector.set_validity(validity);
+    converted.call_method1("view", ("i8",)).map(Some)
+}
+
+fn numpy_equal(py: Python<'_>, left: &Bound<'_, PyAny>, right: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let options = PyDict::new(py);
+    options.set_item("equal_nan", true)?;
+    py.import("numpy")?.getattr("array_equal")?.call((left, right), Some(&options))?.is_truthy()
+}
+
+fn unfit(py: Python<'_>, column: &str, ty: &str) -> PyErr {
+    let message = format!("column \"{column}\" has values that {ty} cannot hold exactly");
+    exception(py, &inlay::Error::out_of_range(message))
+}
+
+/// Days are DATE; others TIMESTAMP, or TIMESTAMP_NS if they have nanoseconds.
+fn moments(
+    py: Python<'_>,
+    column: &str,
+    array: &Bound<'_, PyAny>,
+    dtype: &Bound<'_, PyAny>,
+) -> PyResult<Vector> {
+    let is_days = dtype.getattr("str")?.extract::<String>()?.ends_with("[D]");
+    if is_days {
+        let native = array.call_method1("astype", ("M8[D]",))?;
+        let numbers = fixed(py, &native.call_method1("view", ("i8",))?, LogicalType::BigInt)?;
+        let numbers = numbers.values::<i64>();
+        let day_of = |&day: &i64| match day {
+            NAT => Some(0),
+            day => i32::try_from(day).ok().filter(|&day| is_finite_date(day)),
+        };
+        let days: Option<Vec<i32>> = numbers.iter().map(day_of).collect();
+        let days = days.ok_or_else(|| unfit(py, column, "DATE"))?;
+        let mut vector = Vector::from_values(LogicalType::Date, &days);
+        vector.set_validity(not_nat(numbers));
+        return Ok(vector);
+    }
+    let (ty, numbers) = match in_unit(array, "M8[us]")? {
+        Some(numbers) => (LogicalType::Timestamp, numbers),
+        None => match in_unit(array, "M8[ns]")? {
+            Some(numbers) => (LogicalType::TimestampNs, numbers),
+            None => return Err(unfit(py, column, "TIMESTAMP")),
+        },
+    };
+    let mut vector = fixed(py, &numbers, ty.clone())?;
+    let is_inside = |&at: &i64| match ty {
+        LogicalType::Timestamp => at == NAT || is_timestamp(at),
+        _ => is_finite_timestamp(at),
+    };
+    if !vector.values::<i64>().iter().all(is_inside) {
+        return Err(unfit(py, column, "TIMESTAMP"));
+    }
+    vector.set_validity(not_nat(vector.values::<i64>()));
     Ok(vector)
 }
 
-fn intervals(py: Python<'_>, array: &Bound<'_, PyAny>) -> PyResult<Vector> {
-    let numbers = array.call_method1("astype", ("m8[us]",))?.call_method1("view", ("i8",))?;
-    let numbers = fixed(py, &numbers, LogicalType::BigInt)?;
+/// Years and months are months.
+fn intervals(
+    py: Python<'_>,
+    column: &str,
+    array: &Bound<'_, PyAny>,
+    dtype: &Bound<'_, PyAny>,
+) -> PyResult<Vector> {
+    let unit: String = dtype.getattr("str")?.extract()?;
+    let in_months = unit.ends_with("M]") || unit.ends_with("Y]");
+    let numbers = in_unit(array, if in_months { "m8[M]" } else { "m8[us]" })?;
+    let numbers = fixed(py, &numbers.ok_or_else(|| unfit(py, column, "INTERVAL"))?, LogicalType::BigInt)?;
     let numbers = numbers.values::<i64>();
-    let values: Vec<Interval> =
-        numbers.iter().map(|&micros| Interval { months: 0, days: 0, micros }).collect();
+    let interval_of = |&number: &i64| match (in_months, number) {
+        (_, NAT) => Some(Interval::default()),
+        (true, months) => Some(Interval { months: i32::try_from(months).ok()?, days: 0, micros: 0 }),
+        (false, micros) => Some(Interval { months: 0, days: 0, micros }),
+    };
+    let values: Option<Vec<Interval>> = numbers.iter().map(interval_of).collect();
+    let values = values.ok_or_else(|| unfit(py, column, "INTERVAL"))?;
     let mut vector = Vector::from_values(LogicalType::Interval, &values);
     vector.set_validity(not_nat(numbers));
     Ok(vector)
 }
 
 /// An array of Python objects or of texts. All values become the narrowest type that fits all, in the end VARCHAR.
-fn objects(py: Python<'_>, column: &str, array: &Bound<'_, PyAny>, kind: &str) -> PyResult<Vector> {
+fn objects(
+    py: Python<'_>,
+    column: &str,
+    array: &Bound<'_, PyAny>,
+    kind: &str,
+    is_masked: bool,
+) -> PyResult<Vector> {
     let items = match kind {
         // Of those that are missing, `tolist` gives what the dtype has for them.
         "T" => array.call_method1("astype", ("O",))?.call_method0("tolist")?,
         _ => array.call_method0("tolist")?,
     };
-    let mut values = Vec::with_capacity(array.len()?);
+    let (mut values, mut not_numbers) = (Vec::with_capacity(array.len()?), Vec::new());
     for item in items.try_iter()? {
         let item = item?;
         // pandas writes a missing text as NaN.
         let missing = item.is_instance_of::<pyo3::types::PyFloat>() && item.ne(&item)?;
+        if missing {
+            not_numbers.push(values.len());
+        }
         let value = if missing { Ok(Value::Null) } else { parameters::value(py, &item) };
         values.push(value.or_else(|_| item.str().map(|text| Value::Varchar(text.to_string())))?);
     }
     let ty = values.iter().filter(|value| !value.is_null()).map(Value::logical_type).reduce(common_type);
-    let ty = ty.unwrap_or(LogicalType::Varchar);
+    let ty = match ty {
+        None if !not_numbers.is_empty() && !is_masked => LogicalType::Double,
+        ty => ty.unwrap_or(LogicalType::Varchar),
+    };
+    // Among floats, NaN is one, unless a mask says what is missing.
+    if ty == LogicalType::Double && !is_masked {
+        for row in not_numbers {
+            values[row] = Value::Double(f64::NAN);
+        }
+    }
     let ty = if values.iter().all(|value| converts(value, &ty)) { ty } else { LogicalType::Double };
     let mut builder = VectorBuilder::new(ty.clone(), values.len());
     for value in &values {

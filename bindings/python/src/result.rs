@@ -1,8 +1,9 @@
 //! The rows that a statement gave, of which `inlay.Relation` delivers what was asked for.
 
 use crate::arrow;
-use crate::cursor::{self, Cursor, Unread};
+use crate::cursor::{self, Cursor, Holder, Unread};
 use crate::errors::unwrapped;
+use crate::pending::PendingColumns;
 use inlay::QueryResult;
 use inlay::render::{RenderOptions, render};
 use inlay::types::arrow::StringLayout;
@@ -16,13 +17,14 @@ pub struct Answer {
     zone: Option<String>,
     /// Rows that are still in a table are there while the database is open.
     connection: inlay::Connection,
+    pending: PendingColumns,
 }
 
 impl Answer {
     /// These rows, which a connection delivered.
-    pub fn new(result: QueryResult, connection: inlay::Connection) -> Self {
+    pub fn new(result: QueryResult, connection: inlay::Connection, pending: PendingColumns) -> Self {
         let zone = cursor::zone_of(&result, &connection);
-        Self { result, zone, connection }
+        Self { result, zone, connection, pending }
     }
 
     /// The rows.
@@ -54,7 +56,8 @@ impl Answer {
         decimal: Option<&str>,
         strings: Option<&str>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        cursor::arrays(py, self.unread(), self.zone.as_deref(), decimal, strings)
+        let holder = Holder { pending: &self.pending, connection: &self.connection };
+        cursor::arrays(py, self.unread(), self.zone.as_deref(), (decimal, strings), holder)
     }
 
     #[doc = doc!("Answer.df")]

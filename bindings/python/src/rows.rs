@@ -36,14 +36,75 @@ fn in_zone(py: Python<'_>, moment: Py<PyAny>, zone: &Py<PyTzInfo>) -> PyResult<P
     }
 }
 
-/// Objects of the values of the dictionary seen last, made when first used.
+/// Objects that were made for rows before: of the values of the dictionary seen last, and of decimals.
 #[derive(Default)]
-pub struct DictionaryCache {
+pub struct ObjectCache {
     id: u64,
     objects: Vec<Option<Py<PyAny>>>,
+    decimals: DecimalCache,
 }
 
-impl DictionaryCache {
+/// Decimals by their unscaled values, one at each place: a table of prices has few, and each takes long to make.
+#[derive(Default)]
+struct DecimalCache {
+    places: Vec<Option<(i64, Py<PyAny>)>>,
+    taken: usize,
+    found: usize,
+    made: usize,
+    text: String,
+}
+
+/// Decimals that are remembered at first, and at most.
+const DECIMALS_MIN: usize = 1 << 10;
+const DECIMALS_MAX: usize = 1 << 20;
+/// So many decimals tell whether values occur again.
+const DECIMALS_TRIED: usize = 1 << 16;
+
+impl DecimalCache {
+    fn object(&mut self, py: Python<'_>, unscaled: i128, scale: u8) -> PyResult<Py<PyAny>> {
+        let Ok(key) = i64::try_from(unscaled) else { return decimal(py, unscaled, scale, &mut self.text) };
+        if self.made >= DECIMALS_TRIED && self.found < self.made / 8 {
+            self.places = Vec::new();
+            return decimal(py, unscaled, scale, &mut self.text);
+        }
+        if self.taken * 2 >= self.places.len() && self.places.len() < DECIMALS_MAX {
+            self.grow();
+        }
+        let place = self.place_of(key);
+        match &self.places[place] {
+            Some((known, object)) if *known == key => {
+                self.found += 1;
+                return Ok(object.clone_ref(py));
+            }
+            Some(_) => {}
+            None => self.taken += 1,
+        }
+        self.made += 1;
+        let object = decimal(py, unscaled, scale, &mut self.text)?;
+        self.places[place] = Some((key, object.clone_ref(py)));
+        Ok(object)
+    }
+
+    /// The number of places is a power of two.
+    fn place_of(&self, key: i64) -> usize {
+        let mixed = (key as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (mixed >> (64 - self.places.len().trailing_zeros())) as usize
+    }
+
+    fn grow(&mut self) {
+        let count = (self.places.len() * 4).clamp(DECIMALS_MIN, DECIMALS_MAX);
+        let earlier = std::mem::take(&mut self.places);
+        self.places.resize_with(count, || None);
+        self.taken = 0;
+        for (key, object) in earlier.into_iter().flatten() {
+            let place = self.place_of(key);
+            self.taken += usize::from(self.places[place].is_none());
+            self.places[place] = Some((key, object));
+        }
+    }
+}
+
+impl ObjectCache {
     fn object(
         &mut self,
         py: Python<'_>,
@@ -71,10 +132,10 @@ pub fn tuples(
     zone: &Zone,
     batch: &Batch,
     rows: Range<usize>,
-    caches: &mut Vec<DictionaryCache>,
+    caches: &mut Vec<ObjectCache>,
     out: &mut Vec<Py<PyTuple>>,
 ) -> PyResult<()> {
-    caches.resize_with(batch.columns().len().max(caches.len()), DictionaryCache::default);
+    caches.resize_with(batch.columns().len().max(caches.len()), ObjectCache::default);
     let mut columns = Vec::with_capacity(batch.columns().len());
     for (column, cache) in batch.columns().iter().zip(caches.iter_mut()) {
         let mut objects = Vec::with_capacity(rows.len());
@@ -95,7 +156,7 @@ pub fn objects_of(
     zone: &Zone,
     vector: &Vector,
     rows: Range<usize>,
-    cache: &mut DictionaryCache,
+    cache: &mut ObjectCache,
     out: &mut Vec<Py<PyAny>>,
 ) -> PyResult<()> {
     match vector.kind() {
@@ -115,6 +176,15 @@ pub fn objects_of(
             }
         }
         VectorKind::Flat => {
+            if let LogicalType::Decimal { scale, .. } = vector.ty() {
+                for row in rows {
+                    out.push(match vector.is_null(row) {
+                        true => py.None(),
+                        false => cache.decimals.object(py, vector.stored_i128(row), *scale)?,
+                    });
+                }
+                return Ok(());
+            }
             // A value that is repeated for many rows is one object: a short one is its view, a long one lies in one place.
             let ty = vector.ty();
             let is_text = matches!(ty, LogicalType::Varchar | LogicalType::Json | LogicalType::Blob);
@@ -157,7 +227,9 @@ fn at(py: Python<'_>, zone: &Zone, vector: &Vector, index: usize) -> PyResult<Py
             let bytes = vector.views()[index].bytes(vector.heap().buffers());
             Ok(PyBytes::new(py, bytes).into_any().unbind())
         }
-        LogicalType::Decimal { scale, .. } => decimal(py, vector.stored_i128(index), *scale),
+        LogicalType::Decimal { scale, .. } => {
+            decimal(py, vector.stored_i128(index), *scale, &mut String::new())
+        }
         LogicalType::Date => date(py, vector.values::<i32>()[index]),
         LogicalType::Time => time(py, vector.values::<i64>()[index]),
         LogicalType::TimeTz => time_tz(py, vector.values::<i64>()[index]),
@@ -176,7 +248,7 @@ fn at(py: Python<'_>, zone: &Zone, vector: &Vector, index: usize) -> PyResult<Py
                 _ if !is_finite_timestamp(at) => at,
                 LogicalType::TimestampS => at.saturating_mul(1_000_000),
                 LogicalType::TimestampMs => at.saturating_mul(1000),
-                _ => at.div_euclid(1000),
+                _ => return nanoseconds(py, at),
             };
             timestamp(py, micros, None)
         }
@@ -237,9 +309,12 @@ pub fn object(py: Python<'_>, zone: &Zone, value: &Value) -> PyResult<Py<PyAny>>
             Ok(CLASS.import(py, "uuid", "UUID")?.call((), Some(&arguments))?.unbind())
         }
         Value::Enum { .. } | Value::Bit(_) | Value::TimeTz(_) => value.to_string().into_py_any(py),
+        Value::TimestampS(at) | Value::TimestampMs(at) if !is_finite_timestamp(*at) => {
+            timestamp(py, *at, None)
+        }
         Value::TimestampS(at) => timestamp(py, at.saturating_mul(1_000_000), None),
         Value::TimestampMs(at) => timestamp(py, at.saturating_mul(1_000), None),
-        Value::TimestampNs(at) => timestamp(py, at.div_euclid(1_000), None),
+        Value::TimestampNs(at) => nanoseconds(py, *at),
         other => match Vector::from_sql_values(other.logical_type(), std::slice::from_ref(other)) {
             Ok(vector) => at(py, zone, &vector, 0),
             Err(error) => Err(crate::errors::exception(py, &error)),
@@ -247,11 +322,12 @@ pub fn object(py: Python<'_>, zone: &Zone, value: &Value) -> PyResult<Py<PyAny>>
     }
 }
 
-fn decimal(py: Python<'_>, unscaled: i128, scale: u8) -> PyResult<Py<PyAny>> {
+/// `text` is memory to write in.
+fn decimal(py: Python<'_>, unscaled: i128, scale: u8, text: &mut String) -> PyResult<Py<PyAny>> {
     static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-    let mut text = String::with_capacity(24);
-    write_decimal(&mut text, unscaled, scale);
-    Ok(CLASS.import(py, "decimal", "Decimal")?.call1((text,))?.unbind())
+    text.clear();
+    write_decimal(text, unscaled, scale);
+    Ok(CLASS.import(py, "decimal", "Decimal")?.call1((text.as_str(),))?.unbind())
 }
 
 /// Dates that Python cannot hold (before year 1, after 9999) are delivered as text.
@@ -306,6 +382,15 @@ fn timestamp(py: Python<'_>, micros: i64, zone: Option<&Bound<'_, PyTzInfo>>) ->
     let (hour, minute, second, micro) = clock(micros.rem_euclid(MICROS_PER_DAY));
     let moment = PyDateTime::new(py, year, month as u8, day as u8, hour, minute, second, micro, zone)?;
     Ok(moment.into_any().unbind())
+}
+
+/// A datetime has no nanoseconds: a moment that has some is a text.
+fn nanoseconds(py: Python<'_>, at: i64) -> PyResult<Py<PyAny>> {
+    match is_finite_timestamp(at) {
+        true if at % 1000 != 0 => Value::TimestampNs(at).to_string().into_py_any(py),
+        true => timestamp(py, at / 1000, None),
+        false => timestamp(py, at, None),
+    }
 }
 
 /// A timedelta has no months: each counts 30 days.

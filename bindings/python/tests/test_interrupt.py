@@ -138,7 +138,7 @@ def test_ctrl_c_ends_rows_that_are_computed_when_they_are_fetched(con: inlay.Con
 def test_ctrl_c_ends_whole_columns_of_a_table(con: inlay.Connection) -> None:
     columns = ", ".join(f"x + {n} AS c{n}" for n in range(20))
     con.execute(f"CREATE TABLE t AS SELECT {columns}, 'text ' || x AS s FROM range(1000000) r(x)")
-    for fetch in (lambda: con.execute("FROM t").fetchnumpy(), lambda: con.execute("FROM t").fetchall()):
+    for fetch in (lambda: con.execute("FROM t").fetchnumpy().values(), lambda: con.execute("FROM t").fetchall()):
         timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
         timer.start()
         with pytest.raises(KeyboardInterrupt):

@@ -199,7 +199,8 @@ def test_repeated_names_are_told_apart(con: inlay.Connection) -> None:
 def test_pandas(con: inlay.Connection) -> None:
     frame = con.execute(TYPED).df()
     assert list(frame.columns) == ["i", "d", "s", "b", "day", "moment", "price"]
-    assert frame["i"].tolist()[::2] == [1.0, 3.0] and np.isnan(frame["i"][1])
+    assert str(frame["i"].dtype) == "Int32" and frame["i"].tolist() == [1, pd.NA, 3]
+    assert str(frame["b"].dtype) == "boolean" and frame["b"].tolist() == [True, pd.NA, False]
     assert frame["s"][1] is None or pd.isna(frame["s"][1])
     assert frame["day"].dtype.kind == "M" and pd.isna(frame["day"][1])
     assert frame["day"][0] == pd.Timestamp("2024-02-29")

@@ -104,9 +104,9 @@ def resident():
     return sum(int(line.split()[1]) for line in open("/proc/self/smaps_rollup") if line.startswith("Rss:"))
 con = inlay.connect()
 con.execute("CREATE TABLE t AS SELECT i, random() AS x, i * 2 AS y FROM range(4000000) r(i)")
-con.execute("FROM t").fetchnumpy()
+con.execute("FROM t").fetchnumpy().values()
 before = resident()
-held = [con.execute("FROM t").fetchnumpy() for _ in range(20)]
+held = [dict(con.execute("FROM t").fetchnumpy()) for _ in range(20)]
 print(resident() - before, len(held) * 3 * 4000000 * 8 // 1024)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
@@ -156,7 +156,7 @@ def test_later_changes_do_not_reach_arrays_nor_results(table: inlay.Connection, 
 
 @linux_only
 def test_an_update_converts_only_what_it_touched(table: inlay.Connection) -> None:
-    table.execute("FROM t").fetchnumpy()
+    table.execute("FROM t").fetchnumpy().values()
     resident = "SELECT sum(row_groups) FROM inlay_resident() WHERE column_name = 'i'"
     assert table.execute(resident).fetchone() == (3,)
     table.execute("UPDATE t SET i = -1 WHERE i = 5")
@@ -180,7 +180,7 @@ def test_rows_that_were_not_read_end_with_the_database(table: inlay.Connection) 
     unread = table.sql("FROM t").execute()
     table.close()
     with pytest.raises(inlay.Error, match="closed before the rows of this result were read"):
-        unread.fetchnumpy()
+        unread.fetchnumpy()["i"]
 
 
 def test_a_relation_keeps_its_database_open(table: inlay.Connection, tmp_path: Path) -> None:
@@ -238,7 +238,7 @@ def test_pieces_of_odd_sizes_are_one_array(table: inlay.Connection) -> None:
 def test_many_held_arrays_under_a_small_memory_limit(tmp_path: Path) -> None:
     with inlay.connect(tmp_path / "m.db", config={"memory_limit": "60MB"}) as con:
         con.execute("CREATE TABLE t AS SELECT i, i * 3 AS j FROM range(1000000) r(i)")
-        held = [con.execute("SELECT i, j FROM t").fetchnumpy() for _ in range(500)]
+        held = [dict(con.execute("SELECT i, j FROM t").fetchnumpy()) for _ in range(500)]
         expected_sum = con.execute("SELECT sum(i) FROM t").fetchone()
         for arrays in held[::50]:
             assert int(arrays["i"].sum()) == expected_sum[0]

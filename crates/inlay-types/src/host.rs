@@ -4,16 +4,19 @@
 //! Stored    the carrier: integers, floats, booleans as bytes, timestamps     NULL: the smallest integer, NaN, false
 //! Float64   DECIMAL and 128-bit integers as doubles                          NA
 //! Days      DATE as a 64-bit number of days (NumPy's datetime64[D])          the smallest integer (NaT)
-//! Midnights DATE as microseconds since 1970 (pandas' datetime64[us])         the smallest integer (NaT)
+//! Midnights DATE as microseconds since 1970 (pandas' datetime64[us])         the smallest integer (NaT), also where they do not fit
 //! Micros    INTERVAL as microseconds, a month as 30 days (timedelta64[us])   the smallest integer (NaT)
 //! Nulls     one byte for each row: 1 where it is NULL
 //! ```
 //! [`write()`] converts rows of a vector of any kind into memory of the caller's, which may lie anywhere in a whole column.
+//! A host's calendar has no infinity: [`misfit`] finds what a column has of it, and intervals that are too long.
 
-use crate::datetime::MICROS_PER_DAY;
+use crate::datetime::{
+    DATE_INFINITY, MICROS_PER_DAY, TIMESTAMP_INFINITY, is_finite_date, is_finite_timestamp,
+};
 use crate::nearest::{EXACT_PRECISION, nearest_f64};
 use crate::value::NA;
-use crate::{Interval, LogicalType, Native, PhysicalType, Vector, VectorKind, View};
+use crate::{Buffer, Interval, LogicalType, Native, PhysicalType, Vector, VectorKind, View};
 
 /// How a host wants the values of a column. See the module documentation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -77,17 +80,96 @@ pub fn write(part: &Vector, form: HostForm, target: &mut [u8]) {
     match form {
         HostForm::Stored => write_stored(part, target),
         HostForm::Float64 => write_doubles(part, target),
-        HostForm::Days => fill(part, target, i64::MIN, |days: i32| {
-            // The ends of the range are infinite; the lower one looks like NaT.
-            if days == i32::MIN { i64::MIN } else { i64::from(days) }
-        }),
-        HostForm::Midnights => fill(part, target, i64::MIN, |days: i32| match days {
-            i32::MIN | i32::MAX => i64::MIN,
-            days => i64::from(days) * MICROS_PER_DAY,
+        HostForm::Days => fill(part, target, i64::MIN, |days: i32| i64::from(days)),
+        HostForm::Midnights => fill(part, target, i64::MIN, |days: i32| {
+            i64::from(days).checked_mul(MICROS_PER_DAY).unwrap_or(i64::MIN)
         }),
         HostForm::Micros => fill(part, target, i64::MIN, micros_of),
         HostForm::Nulls => write_nulls(part, target),
     }
+}
+
+/// Largest number of days whose microseconds have 64 bits.
+pub const MIDNIGHT_DAYS_MAX: i64 = i64::MAX / MICROS_PER_DAY;
+
+/// The first row of a column in a host's form that is not what the form says: infinity, which the host would show as the
+/// last moment of its calendar, or an interval that is too long; and what it is.
+pub fn misfit(
+    ty: &LogicalType,
+    form: HostForm,
+    data: &Buffer,
+    nulls: Option<&Buffer>,
+) -> Option<(usize, &'static str)> {
+    let (low, high, name) = match (ty, form) {
+        (LogicalType::Date, HostForm::Days) => {
+            (i64::from(-DATE_INFINITY), i64::from(DATE_INFINITY), "an infinite DATE")
+        }
+        (
+            LogicalType::Timestamp
+            | LogicalType::TimestampTz
+            | LogicalType::TimestampS
+            | LogicalType::TimestampMs
+            | LogicalType::TimestampNs,
+            HostForm::Stored,
+        ) => (-TIMESTAMP_INFINITY, TIMESTAMP_INFINITY, "an infinite TIMESTAMP"),
+        // What is too long was made the longest that there is.
+        (LogicalType::Interval, HostForm::Micros) => {
+            (i64::MIN, i64::MAX, "an INTERVAL of more than 292,271 years")
+        }
+        _ => return None,
+    };
+    let values = data.typed::<i64>();
+    let is_null = |row: usize| nulls.is_some_and(|nulls| nulls.bytes()[row] != 0);
+    let is_end = |value: i64| (value == low) | (value == high);
+    for (index, chunk) in values.chunks(1024).enumerate() {
+        if !chunk.iter().fold(false, |found, &value| found | is_end(value)) {
+            continue;
+        }
+        let rows = index * 1024..index * 1024 + chunk.len();
+        let found = rows.into_iter().find(|&row| is_end(values[row]) && !is_null(row));
+        if let Some(row) = found {
+            return Some((row, name));
+        }
+    }
+    None
+}
+
+/// What a vector of dates, times or moments has that the calendars and clocks of data frames have not.
+pub fn unshown_moment(vector: &Vector) -> Option<&'static str> {
+    let ends = match vector.ty() {
+        LogicalType::Date => "an infinite DATE",
+        LogicalType::Time => "the TIME 24:00:00",
+        LogicalType::Timestamp
+        | LogicalType::TimestampTz
+        | LogicalType::TimestampS
+        | LogicalType::TimestampMs
+        | LogicalType::TimestampNs => "an infinite TIMESTAMP",
+        _ => return None,
+    };
+    let flat = vector.flatten();
+    let is_unshown = |row: usize| match flat.ty() {
+        LogicalType::Date => !is_finite_date(flat.values::<i32>()[row]),
+        LogicalType::Time => flat.values::<i64>()[row] >= MICROS_PER_DAY,
+        _ => !is_finite_timestamp(flat.values::<i64>()[row]),
+    };
+    (0..flat.len()).any(|row| is_unshown(row) && !flat.is_null(row)).then_some(ends)
+}
+
+/// Whether midnights in microseconds have 64 bits, for all of these days.
+pub fn fit_midnights(days: &[i64]) -> bool {
+    days.iter().all(|&day| day == i64::MIN || (-MIDNIGHT_DAYS_MAX..=MIDNIGHT_DAYS_MAX).contains(&day))
+}
+
+/// Days as midnights in microseconds, in place; `false`, and no change, if some are too far away.
+pub fn days_to_midnights(data: &mut [u8]) -> bool {
+    let days = crate::buffer::values_of_mut::<i64>(data);
+    if !fit_midnights(days) {
+        return false;
+    }
+    for day in days.iter_mut().filter(|day| **day != i64::MIN) {
+        *day *= MICROS_PER_DAY;
+    }
+    true
 }
 
 fn write_stored(part: &Vector, target: &mut [u8]) {
@@ -237,6 +319,38 @@ mod tests {
         let nulls = Vector::nulls(ty, 2);
         assert_eq!(written::<i64>(&nulls, HostForm::Days), [i64::MIN; 2]);
         assert_eq!(written::<u8>(&nulls, HostForm::Nulls), [1, 1]);
+    }
+
+    #[test]
+    fn what_a_host_cannot_show_is_found() {
+        let finite = Buffer::copy_of(&[0i64, i64::MIN, 5]);
+        let nulls = Buffer::copy_of(&[0u8, 1, 0]);
+        let moment = LogicalType::TimestampNs;
+        assert_eq!(misfit(&moment, HostForm::Stored, &finite, Some(&nulls)), None);
+        assert_eq!(misfit(&LogicalType::BigInt, HostForm::Stored, &Buffer::copy_of(&[i64::MAX]), None), None);
+        let mut late = vec![7i64; 3000];
+        late[2500] = -TIMESTAMP_INFINITY;
+        let found = misfit(&moment, HostForm::Stored, &Buffer::from_vec(late), None);
+        assert_eq!(found, Some((2500, "an infinite TIMESTAMP")));
+        let days = Buffer::copy_of(&[1i64, i64::from(DATE_INFINITY)]);
+        assert_eq!(misfit(&LogicalType::Date, HostForm::Days, &days, None).map(|found| found.0), Some(1));
+        assert_eq!(misfit(&LogicalType::Interval, HostForm::Micros, &finite, Some(&nulls)), None);
+        assert!(misfit(&LogicalType::Interval, HostForm::Micros, &finite, None).is_some());
+    }
+
+    #[test]
+    fn days_become_midnights_only_if_all_fit() {
+        let buffer_of = |days: &[i64]| {
+            let mut buffer = Buffer::zeroed(size_of_val(days));
+            buffer.typed_mut::<i64>().unwrap().copy_from_slice(days);
+            buffer
+        };
+        let mut days = buffer_of(&[-1, i64::MIN, 2]);
+        assert!(days_to_midnights(days.typed_mut::<u8>().unwrap()));
+        assert_eq!(days.typed::<i64>(), [-MICROS_PER_DAY, i64::MIN, 2 * MICROS_PER_DAY]);
+        let mut far = buffer_of(&[1, MIDNIGHT_DAYS_MAX + 1]);
+        assert!(!days_to_midnights(far.typed_mut::<u8>().unwrap()));
+        assert_eq!(far.typed::<i64>(), [1, MIDNIGHT_DAYS_MAX + 1]);
     }
 
     #[test]

@@ -60,8 +60,8 @@ pub fn host(width: usize, form: HostForm, parts: &[&Vector], crew: Crew<'_>) -> 
 
 /// A column that is complete.
 pub enum Consumed {
-    /// Values in a host's form, and which are NULL if any is.
-    Values { data: Buffer, nulls: Option<Buffer> },
+    /// Values in a host's form, and which are NULL if any is. Midnights that do not fit are days.
+    Values { form: HostForm, data: Buffer, nulls: Option<Buffer> },
     /// As it was.
     Vectors(Vec<Vector>),
 }
@@ -77,7 +77,13 @@ pub struct Growth<'a> {
 
 /// What a column is written to.
 enum Target {
-    Values { form: HostForm, data: Growing, nulls: Option<Growing> },
+    /// With `is_clock`, days are to become midnights.
+    Values {
+        form: HostForm,
+        is_clock: bool,
+        data: Growing,
+        nulls: Option<Growing>,
+    },
     Vectors(Vec<Vector>),
 }
 
@@ -101,7 +107,12 @@ impl<'a> Growth<'a> {
         let target = |(ty, form): (&LogicalType, &Option<HostForm>)| match *form {
             Some(form) => {
                 let data = Growing::with_capacity(expected * form.width(ty));
-                Target::Values { form, data, nulls: None }
+                // Whether all midnights fit is known in the end.
+                let (form, is_clock) = match form {
+                    HostForm::Midnights => (HostForm::Days, true),
+                    form => (form, false),
+                };
+                Target::Values { form, is_clock, data, nulls: None }
             }
             None => Target::Vectors(Vec::new()),
         };
@@ -120,7 +131,7 @@ impl<'a> Growth<'a> {
         for (index, target) in self.targets.iter_mut().enumerate() {
             let has_nulls = || batches.iter().any(|batch| batch.column(index).null_count() > 0);
             rest.push(match target {
-                Target::Values { form, data, nulls } => {
+                Target::Values { form, data, nulls, .. } => {
                     if nulls.is_none() && has_nulls() {
                         nulls.insert(Growing::with_capacity(self.expected)).extend(self.len);
                     }
@@ -154,8 +165,10 @@ impl<'a> Growth<'a> {
     /// The columns.
     pub fn finish(self) -> Vec<Consumed> {
         let column = |target| match target {
-            Target::Values { data, nulls, .. } => {
-                Consumed::Values { data: data.finish(), nulls: nulls.map(Growing::finish) }
+            Target::Values { form, is_clock, mut data, nulls } => {
+                let are_midnights = is_clock && host::days_to_midnights(data.bytes_mut());
+                let form = if are_midnights { HostForm::Midnights } else { form };
+                Consumed::Values { form, data: data.finish(), nulls: nulls.map(Growing::finish) }
             }
             Target::Vectors(vectors) => Consumed::Vectors(vectors),
         };
@@ -424,7 +437,8 @@ mod tests {
             growth.push(vec![gaps.clone(), some.clone()], crew).unwrap();
             assert_eq!(growth.len(), 140_004);
             let columns = growth.finish();
-            let [Consumed::Values { data, nulls: Some(nulls) }, Consumed::Vectors(vectors)] = &columns[..]
+            let [Consumed::Values { data, nulls: Some(nulls), .. }, Consumed::Vectors(vectors)] =
+                &columns[..]
             else {
                 panic!("other columns")
             };

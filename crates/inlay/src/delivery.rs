@@ -49,7 +49,9 @@ impl Delivery {
         }
         let (len, columns) = (growth.len(), growth.finish());
         let columns = columns.into_iter().enumerate().map(|(index, column)| match column {
-            Consumed::Values { data, nulls } => HostColumn::Values { data, nulls },
+            Consumed::Values { form, data, nulls } => {
+                HostColumn::Values { form, is_finite: form == HostForm::Midnights, data, nulls }
+            }
             Consumed::Vectors(vectors) => HostColumn::Rows(header.column_of(index, vectors)),
         });
         Ok((len, columns.collect()))

@@ -4,7 +4,7 @@ use crate::columns::{self, Crew};
 use crate::table_rows::TableRows;
 use inlay_exec::Workers;
 use inlay_types::arrow::{ArrowArray, Exporter, PreparedColumn};
-use inlay_types::host::HostForm;
+use inlay_types::host::{self, HostForm};
 use inlay_types::{Batch, Buffer, Error, Interrupt, LogicalType, Result, Value, Vector, allocator};
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
@@ -40,9 +40,14 @@ pub struct QueryResult {
 }
 
 /// A column on its way to the host.
+#[derive(Clone)]
 pub enum HostColumn {
-    /// Values in the form asked for, and one byte for each row that says whether it is NULL, if any is.
+    /// Values, and one byte for each row that says whether it is NULL, if any is.
     Values {
+        /// The form asked for; days instead of midnights where some do not fit.
+        form: HostForm,
+        /// Whether it is known that [`host::misfit`] finds nothing.
+        is_finite: bool,
         /// Memory that only the host has.
         data: Buffer,
         /// As [`HostForm::Nulls`].
@@ -211,6 +216,19 @@ impl QueryResult {
         Self { names: names.into(), ..self }
     }
 
+    /// Whether these are rows of a table as it is, which are read when they are asked for.
+    pub fn is_table(&self) -> bool {
+        matches!(self.source, Source::Table(_))
+    }
+
+    /// The same rows, read from their table if they are still there.
+    pub fn read_all(&self) -> Result<QueryResult> {
+        match self.source {
+            Source::Batches(_) => Ok(self.clone()),
+            Source::Table(_) => Ok(self.with_batches(self.batches().collect::<Result<_>>()?)),
+        }
+    }
+
     /// Names, types and kind, but no rows.
     pub fn without_rows(&self) -> QueryResult {
         Self { source: Source::Batches(Arc::default()), rows: 0..0, starts: Arc::from([0]), ..self.clone() }
@@ -219,7 +237,7 @@ impl QueryResult {
     /// Of a table as it is, each column in the form given for it, as [`QueryResult::host_column`], or its rows where none is
     /// given; `None` for others.
     pub(crate) fn table_columns(&self, forms: &[Option<HostForm>]) -> Result<Option<Vec<HostColumn>>> {
-        let Source::Table(_) = self.source else { return Ok(None) };
+        let Source::Table(table) = &self.source else { return Ok(None) };
         let column = |(index, form): (usize, &Option<HostForm>)| {
             self.interrupt.check()?;
             let Some(form) = *form else {
@@ -230,7 +248,15 @@ impl QueryResult {
                 false => None,
             };
             let nulls = nulls.filter(|nulls| nulls.bytes().contains(&1));
-            Ok(HostColumn::Values { data: self.host_column(index, form)?, nulls })
+            let is_finite = table.is_finite(index, &self.rows)?;
+            if form == HostForm::Midnights && !is_finite {
+                let data = self.host_column(index, HostForm::Days)?;
+                // Zone maps may be wider than what is left of the values.
+                if !host::fit_midnights(data.typed::<i64>()) {
+                    return Ok(HostColumn::Values { form: HostForm::Days, is_finite, data, nulls });
+                }
+            }
+            Ok(HostColumn::Values { form, is_finite, data: self.host_column(index, form)?, nulls })
         };
         forms.iter().enumerate().map(column).collect::<Result<_>>().map(Some)
     }

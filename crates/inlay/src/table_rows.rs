@@ -12,9 +12,10 @@ use inlay_sql::plan::{ColumnId, Expr, Plan, ScanColumn};
 use inlay_storage::resident::{self, Residents};
 use inlay_storage::{Column, Table, TableSnapshot};
 use inlay_types::arrow::{Exporter, PreparedColumn, StringLayout};
-use inlay_types::host::HostForm;
+use inlay_types::datetime::{MICROS_PER_DAY, is_finite_timestamp};
+use inlay_types::host::{HostForm, MIDNIGHT_DAYS_MAX};
 use inlay_types::pages::{Layout, Part};
-use inlay_types::{Batch, Buffer, Error, Interrupt, LogicalType, Result, Vector};
+use inlay_types::{Batch, Buffer, Error, Interrupt, LogicalType, Result, Value, Vector};
 use parking_lot::Mutex;
 use std::ops::Range;
 use std::sync::Arc;
@@ -169,6 +170,9 @@ impl TableRows {
         if rows != (0..column.len()) {
             return exporter.column(index, &self.part_of(index, group, rows)?);
         }
+        if exporter.refuses_unshown_moments() && !has_finite_moments(column, &self.types[index]) {
+            exporter.check_moments(index, &self.part_of(index, group, rows)?)?;
+        }
         let convert = |values: &Vector| exporter.column(index, values);
         self.lender.residents.arrow(self.table, column, exporter.strings(), convert)
     }
@@ -191,6 +195,14 @@ impl TableRows {
             return Ok(resident::null_count(&snapshot, self.columns[index]));
         }
         Ok(self.pieces(&snapshot, index, rows).iter().map(|(column, _)| column.null_count()).sum())
+    }
+
+    /// Whether zone maps say that all dates and moments of a column are finite, and dates such that their microseconds have
+    /// 64 bits; of other types, whether values need not be looked at.
+    pub fn is_finite(&self, index: usize, rows: &Range<usize>) -> Result<bool> {
+        let snapshot = self.snapshot()?;
+        let pieces = self.pieces(&snapshot, index, rows);
+        Ok(pieces.iter().all(|(column, _)| has_finite_moments(column, &self.types[index])))
     }
 
     fn is_whole(snapshot: &TableSnapshot, rows: &Range<usize>) -> bool {
@@ -288,6 +300,35 @@ impl TableRows {
         })?;
         drop(tasks);
         Ok(buffer)
+    }
+}
+
+/// See [`TableRows::is_finite`].
+fn has_finite_moments(column: &Column, ty: &LogicalType) -> bool {
+    let is_inside = |bound: &Value| match bound {
+        Value::Date(days) => i64::from(*days).abs() <= MIDNIGHT_DAYS_MAX,
+        Value::Time(micros) => *micros < MICROS_PER_DAY,
+        Value::Timestamp(at)
+        | Value::TimestampTz(at)
+        | Value::TimestampS(at)
+        | Value::TimestampMs(at)
+        | Value::TimestampNs(at) => is_finite_timestamp(*at),
+        _ => false,
+    };
+    match ty {
+        LogicalType::Interval => false,
+        LogicalType::Date
+        | LogicalType::Time
+        | LogicalType::Timestamp
+        | LogicalType::TimestampTz
+        | LogicalType::TimestampS
+        | LogicalType::TimestampMs
+        | LogicalType::TimestampNs => {
+            let zone = column.zone_map();
+            let bounds = [&zone.min, &zone.max];
+            !zone.has_value || bounds.into_iter().all(|bound| bound.as_ref().is_some_and(is_inside))
+        }
+        _ => true,
     }
 }
 

@@ -61,7 +61,14 @@ class AsyncAnswer:
 
     async def fetchnumpy(self, decimal: str | None = None, strings: str | None = None) -> dict[str, Any]:
         """Fetch one NumPy array per column; see `Connection.fetchnumpy`."""
-        return await self._owner._call(lambda: self._answer.fetchnumpy(decimal, strings))
+
+        def fetched() -> dict[str, Any]:
+            arrays = self._answer.fetchnumpy(decimal, strings)
+            # Columns are made when they are looked at, which would be on the thread of the loop.
+            arrays.values()
+            return arrays
+
+        return await self._owner._call(fetched)
 
     async def df(self, decimal: str | None = None) -> Any:
         """Fetch a pandas data frame; see `Connection.df`."""

@@ -21,8 +21,8 @@ def data_frame(columns: dict[str, Any], zones: dict[str, str]) -> Any:
 
     `zones` has the time zones of columns that are moments, whose arrays are UTC.
 
-    pandas has no masks: NULL becomes None in object columns, NaT in dates, and NaN elsewhere, which makes integers
-    float64 and booleans object.
+    NULL becomes None in object columns, NaT in dates, NaN in floats, and NA in integers and booleans, whose columns
+    are of the nullable dtypes then (`Int64`, `boolean`). Dates beyond the microseconds of 64 bits are `datetime64[s]`.
     """
     import pandas as pd
 
@@ -44,6 +44,9 @@ def _column(array: Any) -> Any:
         if pa.types.is_dictionary(array.type):
             return _categorical(pd, array)
         return pd.StringDtype(storage="pyarrow", na_value=np.nan).__from_arrow__(array)
+    if array.dtype == "M8[D]":
+        # pandas has seconds, and room in them for every date.
+        array = array.astype("M8[s]")
     if not isinstance(array, np.ma.MaskedArray):
         return array
     mask, data = np.ma.getmaskarray(array), np.ma.getdata(array)
@@ -53,10 +56,10 @@ def _column(array: Any) -> Any:
     if data.dtype.kind == "f":
         data[mask] = np.nan
         return data
-    if data.dtype.kind in "iu":
-        data = data.astype("f8")
-        data[mask] = np.nan
-        return data
+    if data.dtype.kind in "iub":
+        import pandas as pd
+
+        return (pd.arrays.BooleanArray if data.dtype.kind == "b" else pd.arrays.IntegerArray)(data, mask)
     objects = data.astype("O")
     objects[mask] = None
     return objects
@@ -103,6 +106,8 @@ def _is_cut(field: Any, column: Any) -> bool:
 
     if pa.types.is_date(field.type) and column.dtype == object:
         return any(isinstance(value, datetime.datetime) for value in column)
+    if pa.types.is_time(field.type) and column.dtype == object:
+        return any(getattr(value, "tzinfo", None) is not None for value in column)
     return bool(pa.types.is_decimal256(field.type))
 
 

@@ -130,6 +130,9 @@ class _Fetch:
         """
         Fetch one NumPy array per column, of shape ``(n,)``, masked where NULL.
 
+        The dictionary makes each array when it is first looked at. DECIMAL becomes objects, which takes time:
+        ``decimal="float"`` is as fast as other numbers.
+
         TIMESTAMP is ``datetime64[us]``, DATE ``datetime64[D]``, INTERVAL ``timedelta64[us]``; VARCHAR, BLOB and TIME
         are object arrays.
 
@@ -153,6 +156,8 @@ class _Fetch:
             Nothing was executed yet, or the answer has no rows.
         inlay.Error
             The rest of the answer cannot be computed, or does not fit into memory.
+        inlay.OutOfRangeException
+            When a column is looked at that has infinite dates, or intervals that are too long.
 
         Examples
         --------
@@ -164,7 +169,7 @@ class _Fetch:
         """
         Fetch a pandas data frame.
 
-        TIMESTAMPTZ has the session's time zone.
+        Integers and booleans with NULLs have pandas' nullable dtypes. TIMESTAMPTZ has the session's time zone.
 
         Parameters
         ----------
@@ -183,6 +188,8 @@ class _Fetch:
             Nothing was executed yet, or the answer has no rows.
         inlay.Error
             The rest of the answer cannot be computed, or does not fit into memory.
+        inlay.OutOfRangeException
+            A column has infinite dates, or intervals that are too long.
 
         Examples
         --------
@@ -2278,6 +2285,13 @@ class ColumnMemory:
     """Memory of a column below a NumPy array."""
 
 @final
+class PendingColumn:
+    """A column that becomes an array when it is looked at; only `inlay._columns` has them."""
+
+    def array(self) -> Any: ...
+
+def _convert(columns: Sequence[PendingColumn]) -> None: ...
+
 class PreparedStatement:
     """
     What `Connection.prepare` gives: a statement that is read once and run many times.

@@ -4,7 +4,7 @@
 //! NumPy scalars, NULL as `numpy.ma.masked`.
 
 use crate::numpy::{Decimals, Strings, packed, read_only, typestr_of};
-use crate::rows::{DictionaryCache, objects_of};
+use crate::rows::{ObjectCache, objects_of};
 use inlay::external::Kept;
 use inlay::types::arrow::{ArrowArrayStream, Exporter, StringLayout};
 use inlay::types::{Batch, Buffer, LogicalType, VECTOR_SIZE, Vector};
@@ -117,7 +117,7 @@ fn written(vector: &Vector, form: HostForm, len: usize) -> Buffer {
 /// Values as Python objects, which are not NULL below a mask but None.
 fn objects<'py>(py: Python<'py>, vector: &Vector) -> PyResult<Bound<'py, PyAny>> {
     let data = py.import("numpy")?.getattr("empty")?.call1((vector.len(), "O"))?;
-    let mut cache = DictionaryCache::default();
+    let mut cache = ObjectCache::default();
     let mut before: Option<Py<PyAny>> = None;
     for from in (0..vector.len()).step_by(VECTOR_SIZE) {
         let to = vector.len().min(from + VECTOR_SIZE);
@@ -150,7 +150,7 @@ fn is_nested(ty: &LogicalType) -> bool {
 pub fn lists<'py>(py: Python<'py>, args: &[Vector], len: usize) -> PyResult<Vec<Bound<'py, PyList>>> {
     let column = |vector: &Vector| {
         let mut objects = Vec::with_capacity(len);
-        objects_of(py, &None, vector, 0..len, &mut DictionaryCache::default(), &mut objects)?;
+        objects_of(py, &None, vector, 0..len, &mut ObjectCache::default(), &mut objects)?;
         PyList::new(py, objects)
     };
     args.iter().map(column).collect()

@@ -5,6 +5,7 @@ use super::export_nested::{field_schema, nested_array};
 use super::ffi::{ArrowArray, ArrowArrayStream, ArrowSchema, FLAG_NULLABLE};
 use super::stream;
 use super::strings::string_buffers;
+use crate::host::unshown_moment;
 use crate::value::Interval;
 use crate::{Batch, Bitmap, Buffer, Error, LogicalType, PhysicalType, Result, Vector, VectorBuilder};
 use std::any::Any;
@@ -87,6 +88,7 @@ impl PreparedColumn {
 pub struct Exporter {
     columns: Vec<ExportColumn>,
     strings: StringLayout,
+    refuses_unshown: bool,
 }
 
 impl Exporter {
@@ -97,13 +99,35 @@ impl Exporter {
             ty: ty.clone(),
             dictionary: false,
         };
-        Self { columns: names.iter().zip(types).map(column).collect(), strings: StringLayout::View }
+        let columns = names.iter().zip(types).map(column).collect();
+        Self { columns, strings: StringLayout::View, refuses_unshown: false }
     }
 
     /// Chooses the layout of strings.
     pub fn with_strings(mut self, strings: StringLayout) -> Self {
         self.strings = strings;
         self
+    }
+
+    /// Refuses moments that the calendars of data frames do not have, such as infinity, which Arrow has as large numbers.
+    pub fn refusing_unshown_moments(mut self) -> Self {
+        self.refuses_unshown = true;
+        self
+    }
+
+    /// Whether it refuses them.
+    pub fn refuses_unshown_moments(&self) -> bool {
+        self.refuses_unshown
+    }
+
+    /// Fails if a column has a moment that is refused.
+    pub fn check_moments(&self, index: usize, vector: &Vector) -> Result<()> {
+        let found = if self.refuses_unshown { unshown_moment(vector) } else { None };
+        let Some(found) = found else { return Ok(()) };
+        let name = &self.columns[index].name;
+        Err(Error::out_of_range(format!(
+            "column \"{name}\" has {found}, which a data frame cannot hold; leave out such rows, or cast the column to VARCHAR"
+        )))
     }
 
     /// Exports as Arrow dictionaries those columns that are dictionary vectors in `sample` (of equal length as the
@@ -163,6 +187,7 @@ impl Exporter {
     pub fn column(&self, index: usize, vector: &Vector) -> Result<PreparedColumn> {
         let column = &self.columns[index];
         vector.expect_type(&column.ty)?;
+        self.check_moments(index, vector)?;
         if !column.dictionary {
             return prepared(vector, self.strings).map_err(|e| named(e, &column.name));
         }
@@ -229,12 +254,12 @@ pub(super) fn format_of(ty: &LogicalType, strings: StringLayout) -> String {
         LogicalType::Real => "f",
         LogicalType::Double => "g",
         LogicalType::Decimal { precision, scale } => return format!("d:{precision},{scale}"),
-        LogicalType::Varchar | LogicalType::Json | LogicalType::Uuid => match strings {
+        LogicalType::Varchar | LogicalType::Json | LogicalType::Uuid | LogicalType::Bit => match strings {
             StringLayout::View => "vu",
             StringLayout::Utf8 => "u",
             StringLayout::LargeUtf8 => "U",
         },
-        LogicalType::Blob | LogicalType::Bit => match strings {
+        LogicalType::Blob => match strings {
             StringLayout::View => "vz",
             StringLayout::Utf8 => "z",
             StringLayout::LargeUtf8 => "Z",
@@ -307,8 +332,9 @@ fn flat_column(vector: &Vector, strings: StringLayout) -> Result<FlatColumn> {
             let micros = |&stored: &i64| crate::TimeTz::from_stored(stored).micros;
             Buffer::from_vec(vector.values::<i64>().iter().map(micros).collect::<Vec<i64>>())
         }
-        LogicalType::Uuid => return flat_column(&texts(vector), strings),
-        LogicalType::Varchar | LogicalType::Json | LogicalType::Blob | LogicalType::Bit => {
+        // Bits have a padding in front, which is nothing for others.
+        LogicalType::Uuid | LogicalType::Bit => return flat_column(&texts(vector), strings),
+        LogicalType::Varchar | LogicalType::Json | LogicalType::Blob => {
             let buffers = string_buffers(vector, strings)?;
             return Ok(column(std::iter::once(validity).chain(buffers.into_iter().map(Some)).collect()));
         }

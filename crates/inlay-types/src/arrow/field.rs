@@ -31,6 +31,8 @@ pub enum ArrowType {
     Null,
     /// A bit per value.
     Bool,
+    /// A byte per value: extension `arrow.bool8`.
+    Bool8,
     /// An integer carried as this logical type.
     Int(LogicalType),
     /// IEEE 754 binary16.
@@ -39,12 +41,14 @@ pub enum ArrowType {
     Float32,
     /// IEEE 754 binary64.
     Float64,
-    /// Scaled integers of `width_bits` 32, 64 or 128.
+    /// Scaled integers of `width_bits` 32, 64, 128 or 256.
     Decimal {
-        /// Digits in all.
+        /// Digits in all that a column keeps; those of 256 bits may have values with more.
         precision: u8,
         /// Digits behind the point.
         scale: u8,
+        /// Zeros that are left out before the point: a negative scale.
+        zeros: u8,
         /// Width of a value.
         width_bits: u16,
     },
@@ -81,13 +85,20 @@ pub enum ArrowType {
     IntervalDays,
     /// Months, days and nanoseconds.
     IntervalNano,
-    /// Codes of an integer type into values.
+    /// Codes of an integer type into values; the values may have parts, and are the only child of the field.
     Dictionary(Box<ArrowType>, Box<ArrowType>),
+    /// Runs of equal values: where each ends, and its value, are the two children.
+    RunEnds,
     /// A row of fields.
     Struct,
     /// Lists of the only child behind 32-bit offsets, or 64-bit ones if `large`.
     List {
         /// Whether offsets have 64 bits.
+        large: bool,
+    },
+    /// Lists of the only child, of which each has a place and a size, of 64 bits if `large`.
+    ListView {
+        /// Whether places and sizes have 64 bits.
         large: bool,
     },
     /// Lists of so many of the only child.
@@ -112,7 +123,7 @@ pub struct ArrowField {
     pub name: String,
     /// The type.
     pub ty: ArrowType,
-    /// Fields of a struct; empty otherwise.
+    /// What values are made of: fields, elements, the values of a dictionary; empty for others.
     pub children: Vec<ArrowField>,
 }
 
@@ -135,7 +146,8 @@ impl ArrowField {
         // SAFETY: NULL or a schema that its parent keeps alive.
         if let Some(values) = unsafe { schema.dictionary.as_ref() } {
             let values = Self::read_at(values, depth + 1)?;
-            ty = ArrowType::Dictionary(Box::new(ty), Box::new(values.ty));
+            ty = ArrowType::Dictionary(Box::new(ty), Box::new(values.ty.clone()));
+            return Ok(Self { name, ty, children: vec![values] });
         }
         if let Some(extension) = schema.metadata_value("ARROW:extension:name") {
             ty = ty.extended(&extension);
@@ -175,7 +187,21 @@ impl ArrowField {
         Some(match (&self.ty, self.children.as_slice()) {
             (ArrowType::Struct, []) => Err("struct without fields".to_string()),
             (ArrowType::Struct, _) => fields().map(LogicalType::Struct),
-            (ArrowType::List { .. }, [element]) => part(element).map(LogicalType::list),
+            (ArrowType::Dictionary(codes, _), [values]) => match **codes {
+                ArrowType::Int(ref ty) if !matches!(ty, LogicalType::HugeInt | LogicalType::UHugeInt) => {
+                    part(values)
+                }
+                _ => Err("dictionary without integer codes".to_string()),
+            },
+            (ArrowType::RunEnds, [ends, values]) => match ends.ty {
+                ArrowType::Int(LogicalType::SmallInt | LogicalType::Integer | LogicalType::BigInt) => {
+                    part(values)
+                }
+                _ => Err("runs whose ends are no integers of 16, 32 or 64 bits".to_string()),
+            },
+            (ArrowType::List { .. } | ArrowType::ListView { .. }, [element]) => {
+                part(element).map(LogicalType::list)
+            }
             (ArrowType::FixedList(size @ 1..=100_000), [element]) => {
                 part(element).map(|element| LogicalType::array(element, *size))
             }
@@ -186,7 +212,7 @@ impl ArrowField {
             (ArrowType::Union { ids, .. }, members) if !members.is_empty() && ids.len() == members.len() => {
                 fields().map(LogicalType::Union)
             }
-            (other, _) if other.has_children() => Err("list, map or union that lacks its parts".to_string()),
+            (other, _) if other.has_children() => Err("nested values that lack their parts".to_string()),
             _ => return None,
         })
     }
@@ -195,13 +221,46 @@ impl ArrowField {
 impl ArrowType {
     /// Whether its values are made of those of children.
     pub(super) fn has_children(&self) -> bool {
-        matches!(self, Self::Struct | Self::List { .. } | Self::FixedList(_) | Self::Map | Self::Union { .. })
+        match self {
+            Self::Dictionary(..)
+            | Self::RunEnds
+            | Self::Struct
+            | Self::List { .. }
+            | Self::ListView { .. }
+            | Self::FixedList(_)
+            | Self::Map
+            | Self::Union { .. } => true,
+            Self::Null
+            | Self::Bool
+            | Self::Bool8
+            | Self::Int(_)
+            | Self::Float16
+            | Self::Float32
+            | Self::Float64
+            | Self::Decimal { .. }
+            | Self::Offsets32(_)
+            | Self::Offsets64(_)
+            | Self::Views(_)
+            | Self::FixedBytes(_)
+            | Self::Uuid
+            | Self::Date32
+            | Self::Date64
+            | Self::Time32(_)
+            | Self::Time64(_)
+            | Self::Timestamp { .. }
+            | Self::Duration(_)
+            | Self::IntervalMonths
+            | Self::IntervalDays
+            | Self::IntervalNano
+            | Self::Other(_) => false,
+        }
     }
 
     /// What a canonical extension makes of the type; one that is not known leaves it as it is.
     fn extended(self, extension: &str) -> Self {
         match (extension, self) {
             ("arrow.uuid", Self::FixedBytes(16)) => Self::Uuid,
+            ("arrow.bool8", Self::Int(LogicalType::TinyInt)) => Self::Bool8,
             ("arrow.json", Self::Offsets32(LogicalType::Varchar)) => Self::Offsets32(LogicalType::Json),
             ("arrow.json", Self::Offsets64(LogicalType::Varchar)) => Self::Offsets64(LogicalType::Json),
             ("arrow.json", Self::Views(LogicalType::Varchar)) => Self::Views(LogicalType::Json),
@@ -213,7 +272,7 @@ impl ArrowType {
     fn logical_type(&self) -> std::result::Result<LogicalType, String> {
         Ok(match self {
             Self::Null => LogicalType::Integer,
-            Self::Bool => LogicalType::Boolean,
+            Self::Bool | Self::Bool8 => LogicalType::Boolean,
             Self::Int(ty) | Self::Offsets32(ty) | Self::Offsets64(ty) | Self::Views(ty) => ty.clone(),
             Self::Float16 | Self::Float32 => LogicalType::Real,
             Self::Float64 => LogicalType::Double,
@@ -232,16 +291,15 @@ impl ArrowType {
             Self::Duration(_) | Self::IntervalMonths | Self::IntervalDays | Self::IntervalNano => {
                 LogicalType::Interval
             }
-            Self::Dictionary(codes, values) => match (&**codes, &**values) {
-                (_, Self::Dictionary(..)) => return Err("dictionary of a dictionary".to_string()),
-                (Self::Int(ty), values) if !matches!(ty, LogicalType::HugeInt | LogicalType::UHugeInt) => {
-                    values.logical_type()?
-                }
-                _ => return Err("dictionary without integer codes".to_string()),
-            },
-            Self::Struct | Self::List { .. } | Self::FixedList(_) | Self::Map | Self::Union { .. } => {
-                return Err("nested values in a dictionary".to_string());
-            }
+            // Made by `ArrowField::nested_type`.
+            Self::Dictionary(..)
+            | Self::RunEnds
+            | Self::Struct
+            | Self::List { .. }
+            | Self::ListView { .. }
+            | Self::FixedList(_)
+            | Self::Map
+            | Self::Union { .. } => return Err("nested values that lack their parts".to_string()),
             Self::Other(name) => return Err(name.clone()),
         })
     }
@@ -316,9 +374,10 @@ fn read_format(format: &str) -> ArrowType {
         "+s" => ArrowType::Struct,
         "+l" => ArrowType::List { large: false },
         "+L" => ArrowType::List { large: true },
-        "+vl" | "+vL" => other("list view"),
+        "+vl" => ArrowType::ListView { large: false },
+        "+vL" => ArrowType::ListView { large: true },
         "+m" => ArrowType::Map,
-        "+r" => other("run-end encoded"),
+        "+r" => ArrowType::RunEnds,
         _ => read_parametric(format).unwrap_or_else(|| other(&format!("\"{format}\""))),
     }
 }
@@ -356,9 +415,24 @@ fn read_parametric(format: &str) -> Option<ArrowType> {
 
 fn read_decimal(parameters: &str) -> Option<ArrowType> {
     let mut parts = parameters.split(',');
-    let precision: u8 = parts.next()?.parse().ok()?;
-    let scale: u8 = parts.next()?.parse().ok()?;
+    let digits: u16 = parts.next()?.parse().ok()?;
+    let scale: i32 = parts.next()?.parse().ok()?;
     let width_bits: u16 = parts.next().map_or(Some(128), |width| width.parse().ok())?;
-    let fits = (1..=38).contains(&precision) && scale <= precision && matches!(width_bits, 32 | 64 | 128);
-    fits.then_some(ArrowType::Decimal { precision, scale, width_bits })
+    let digits_max = match width_bits {
+        32 => 9,
+        64 => 18,
+        128 => 38,
+        256 => 76,
+        _ => return None,
+    };
+    let zeros = u8::try_from(-scale).unwrap_or(0);
+    let scale = u8::try_from(scale.max(0)).ok()?;
+    // Values of 256 bits mostly have fewer digits than they could have; each is looked at.
+    let precision = u8::try_from(digits + u16::from(zeros)).ok()?;
+    let precision = if width_bits == 256 { precision.min(38) } else { precision };
+    let fits = (1..=digits_max).contains(&digits)
+        && (1..=38).contains(&precision)
+        && zeros <= 38
+        && scale <= precision;
+    fits.then_some(ArrowType::Decimal { precision, scale, zeros, width_bits })
 }

@@ -9,6 +9,7 @@
 
 use super::ffi::ArrowArray;
 use super::field::{ArrowField, ArrowType, TimeUnit, child_count};
+use crate::datetime::MICROS_PER_DAY;
 use crate::value::{Interval, stored_uuid};
 use crate::view::{INLINE_LIMIT, View};
 use crate::{Bitmap, Buffer, Dictionary, Error, Heap, LogicalType, Native, PhysicalType, Result, Vector};
@@ -193,9 +194,12 @@ pub struct ArrowColumn {
     /// Rows that a parent's offset skips.
     pub(super) start: usize,
     len: usize,
+    /// Values of a dictionary.
     values: Option<Box<ArrowColumn>>,
     /// What nested values are made of.
     pub(super) children: Vec<ArrowColumn>,
+    /// All elements of lists that lie in no order.
+    pub(super) elements: OnceLock<Vector>,
     dictionary: OnceLock<(Arc<Dictionary>, Option<Bitmap>)>,
     heap: OnceLock<Heap>,
 }
@@ -213,13 +217,12 @@ impl ArrowColumn {
             return Err(malformed(&field.name, "is shorter than its record batch"));
         }
         let mut values = None;
-        if let ArrowType::Dictionary(_, value_type) = &field.ty {
+        if let (ArrowType::Dictionary(..), [value_field]) = (&field.ty, field.children.as_slice()) {
             // SAFETY: NULL or an array that lives as long as `owner`.
             let Some(dictionary) = (unsafe { array.dictionary.as_ref() }) else {
                 return Err(malformed(&field.name, "has codes but no dictionary"));
             };
-            let value_field =
-                ArrowField { name: field.name.clone(), ty: (**value_type).clone(), children: Vec::new() };
+            let value_field = ArrowField { name: field.name.clone(), ..value_field.clone() };
             let count = usize::try_from(dictionary.length).unwrap_or(0);
             values = Some(Box::new(Self::read(owner, dictionary, &value_field, 0, count)?));
         }
@@ -228,6 +231,7 @@ impl ArrowColumn {
             ArrowType::Struct | ArrowType::Union { dense: false, .. } => {
                 children_of(owner, array, field, Some((shape.offset + start, len)))?
             }
+            ArrowType::Dictionary(..) => Vec::new(),
             ty if ty.has_children() => children_of(owner, array, field, None)?,
             _ => Vec::new(),
         };
@@ -240,6 +244,7 @@ impl ArrowColumn {
             start,
             len,
             values,
+            elements: OnceLock::new(),
             dictionary: OnceLock::new(),
             heap: OnceLock::new(),
         })
@@ -284,7 +289,8 @@ impl ArrowColumn {
     }
 
     fn validity(&self, first: usize, len: usize) -> Option<Bitmap> {
-        if self.shape.null_count == 0 || matches!(self.ty, ArrowType::Null | ArrowType::Union { .. }) {
+        let has_none = matches!(self.ty, ArrowType::Null | ArrowType::RunEnds | ArrowType::Union { .. });
+        if self.shape.null_count == 0 || has_none {
             return None;
         }
         self.shape.buffer(0)?;
@@ -353,10 +359,12 @@ impl Rows<'_> {
                 let carrier = self.ty.physical();
                 self.shared(carrier)
             }
-            ArrowType::Time64(TimeUnit::Micro)
-            | ArrowType::Timestamp { zoned: false, .. }
+            ArrowType::Bool8 => self.converted::<i8, u8>(|byte| Some(u8::from(byte != 0))),
+            ArrowType::Timestamp { zoned: false, .. }
             | ArrowType::Timestamp { unit: TimeUnit::Micro, .. } => self.shared(PhysicalType::I64),
-            ArrowType::Decimal { width_bits, .. } => self.decimal(*width_bits),
+            ArrowType::Decimal { width_bits, precision, zeros, .. } => {
+                self.decimal(*width_bits, *precision, *zeros)
+            }
             ArrowType::Offsets32(_) => self.strings::<i32>(),
             ArrowType::Offsets64(_) => self.strings::<i64>(),
             ArrowType::Views(_) => self.views(),
@@ -367,14 +375,21 @@ impl Rows<'_> {
                 _ => Err(self.unreadable()),
             },
             ArrowType::Float16 => self.converted::<u16, f32>(|bits| Some(half_to_single(bits))),
-            ArrowType::Date64 => {
-                self.converted::<i64, i32>(|millis| i32::try_from(millis.div_euclid(86_400_000)).ok())
-            }
+            // Milliseconds of whole days, says the format.
+            ArrowType::Date64 => self.converted::<i64, i32>(|millis| {
+                (millis % 86_400_000 == 0).then_some(())?;
+                i32::try_from(millis / 86_400_000).ok()
+            }),
             ArrowType::Time32(unit) => {
                 let unit = *unit;
-                self.converted::<i32, i64>(move |time| to_micros(i64::from(time), unit))
+                self.converted::<i32, i64>(move |time| time_of_day(to_micros(i64::from(time), unit)?))
             }
-            ArrowType::Time64(unit) | ArrowType::Timestamp { unit, .. } => {
+            ArrowType::Time64(TimeUnit::Micro) => self.times(),
+            ArrowType::Time64(unit) => {
+                let unit = *unit;
+                self.converted::<i64, i64>(move |time| time_of_day(to_micros(time, unit)?))
+            }
+            ArrowType::Timestamp { unit, .. } => {
                 let unit = *unit;
                 self.converted::<i64, i64>(move |time| to_micros(time, unit))
             }
@@ -386,14 +401,16 @@ impl Rows<'_> {
                 self.converted::<i32, Interval>(|months| Some(interval(months, 0, 0)))
             }
             ArrowType::IntervalDays => {
-                // Days in the low half, milliseconds in the high half.
+                // Days in the low half, milliseconds in the high half; both have 32 bits.
                 self.converted::<i64, Interval>(|both| Some(interval(0, both as i32, (both >> 32) * 1000)))
             }
             ArrowType::IntervalNano => self.converted::<Interval, Interval>(|value| {
-                Some(interval(value.months, value.days, value.micros / 1000))
+                Some(interval(value.months, value.days, to_micros(value.micros, TimeUnit::Nano)?))
             }),
+            ArrowType::RunEnds => self.runs(),
             ArrowType::Struct
             | ArrowType::List { .. }
+            | ArrowType::ListView { .. }
             | ArrowType::FixedList(_)
             | ArrowType::Map
             | ArrowType::Union { .. } => self.nested(),
@@ -436,36 +453,88 @@ impl Rows<'_> {
                 Some(value) => target.push(value),
                 None if self.is_null(row) => target.push(T::default()),
                 None => {
-                    let message = format!(
-                        "row {} of column \"{}\" is outside of {}",
-                        self.first + row,
-                        self.column.name,
-                        self.ty
-                    );
-                    return Err(Error::out_of_range(message));
+                    return Err(self.unfit(row));
                 }
             }
         }
         Ok(self.flat(Buffer::from_vec(target), Heap::default()))
     }
 
-    fn decimal(self, width_bits: u16) -> Result<Vector> {
+    /// An error for a value that the column's type does not keep as it is.
+    fn unfit(&self, row: usize) -> Error {
+        Error::out_of_range(format!(
+            "row {} of column \"{}\" has a value that {} cannot hold exactly; round or leave it out before \
+             passing it",
+            self.first - self.column.shape.offset + row,
+            self.column.name,
+            self.ty
+        ))
+    }
+
+    /// Times in microseconds, shared.
+    fn times(self) -> Result<Vector> {
+        let data = self.buffer::<i64>(1)?;
+        let times = data.typed::<i64>();
+        let is_unfit = |&row: &usize| time_of_day(times[row]).is_none() && !self.is_null(row);
+        match (0..self.len).find(is_unfit) {
+            Some(row) => Err(self.unfit(row)),
+            None => Ok(self.flat(data, Heap::default())),
+        }
+    }
+
+    fn decimal(self, width_bits: u16, precision: u8, zeros: u8) -> Result<Vector> {
         let carrier = self.ty.physical();
-        match (width_bits, carrier) {
-            (32, PhysicalType::I32) | (64, PhysicalType::I64) | (128, PhysicalType::I128) => {
-                self.shared(carrier)
+        let is_shared = zeros == 0 && usize::from(width_bits) == carrier.size() * 8;
+        if is_shared {
+            return self.shared(carrier);
+        }
+        let factor = 10i128.pow(u32::from(zeros));
+        let limit = 10u128.pow(u32::from(precision));
+        let kept = move |value: i128| value.checked_mul(factor).filter(|value| value.unsigned_abs() < limit);
+        match width_bits {
+            32 => self.scaled::<i32>(carrier, move |value| kept(value.into())),
+            64 => self.scaled::<i64>(carrier, move |value| kept(value.into())),
+            128 => self.scaled::<i128>(carrier, kept),
+            // The low and the high half.
+            256 => {
+                let halves = self.column.shape.values::<i128>(1, self.first * 2, self.len * 2);
+                let halves = halves.ok_or_else(|| self.column.missing())?;
+                let wide = halves.typed::<i128>().chunks_exact(2).enumerate();
+                let mut values = Vec::with_capacity(self.len);
+                for (row, pair) in wide {
+                    let is_sign = pair[1] == pair[0] >> 127;
+                    match is_sign.then_some(pair[0]).and_then(kept) {
+                        Some(value) => values.push(value),
+                        None if self.is_null(row) => values.push(0),
+                        None => return Err(self.unfit(row)),
+                    }
+                }
+                self.narrowed(carrier, values)
             }
-            (32, PhysicalType::I16) => self.converted::<i32, i16>(|v| v.try_into().ok()),
-            (64, PhysicalType::I16) => self.converted::<i64, i16>(|v| v.try_into().ok()),
-            (64, PhysicalType::I32) => self.converted::<i64, i32>(|v| v.try_into().ok()),
-            (128, PhysicalType::I16) => self.converted::<i128, i16>(|v| v.try_into().ok()),
-            (128, PhysicalType::I32) => self.converted::<i128, i32>(|v| v.try_into().ok()),
-            (128, PhysicalType::I64) => self.converted::<i128, i64>(|v| v.try_into().ok()),
-            (32, PhysicalType::I64) => self.converted::<i32, i64>(|v| Some(v.into())),
-            (32, PhysicalType::I128) => self.converted::<i32, i128>(|v| Some(v.into())),
-            (64, PhysicalType::I128) => self.converted::<i64, i128>(|v| Some(v.into())),
             _ => Err(self.unreadable()),
         }
+    }
+
+    /// Scaled integers of another width than a column's.
+    fn scaled<S: Native>(self, carrier: PhysicalType, kept: impl Fn(S) -> Option<i128>) -> Result<Vector> {
+        match carrier {
+            PhysicalType::I16 => self.converted::<S, i16>(|value| kept(value)?.try_into().ok()),
+            PhysicalType::I32 => self.converted::<S, i32>(|value| kept(value)?.try_into().ok()),
+            PhysicalType::I64 => self.converted::<S, i64>(|value| kept(value)?.try_into().ok()),
+            _ => self.converted::<S, i128>(kept),
+        }
+    }
+
+    /// Scaled integers, which fit, as the column has them.
+    fn narrowed(self, carrier: PhysicalType, values: Vec<i128>) -> Result<Vector> {
+        let data = match carrier {
+            PhysicalType::I16 => narrow::<i16>(&values),
+            PhysicalType::I32 => narrow::<i32>(&values),
+            PhysicalType::I64 => narrow::<i64>(&values),
+            _ => Some(Buffer::from_vec(values)),
+        };
+        let data = data.ok_or_else(|| self.unreadable())?;
+        Ok(self.flat(data, Heap::default()))
     }
 
     fn strings<O: Native + Into<i64>>(self) -> Result<Vector> {
@@ -584,7 +653,9 @@ impl Rows<'_> {
             let bits = Bitmap::from_fn(self.len, |row| code_validity.get(codes[row] as usize));
             validity = Bitmap::and_optional(validity.as_ref(), Some(&bits));
         }
-        Ok(Vector::dictionary(Arc::clone(dictionary), data, self.len, validity))
+        let coded = Vector::dictionary(Arc::clone(dictionary), data, self.len, validity);
+        // Nested values are taken apart by operators, which expect them flat.
+        Ok(if coded.ty().is_nested() { coded.flatten() } else { coded })
     }
 
     /// Codes as 32 bits; those of NULL rows become 0. A negative code reads as a large one.
@@ -643,12 +714,23 @@ fn unpack_bits(words: &[u64], len: usize) -> Vec<u8> {
     bytes
 }
 
+fn narrow<T: Native + TryFrom<i128>>(values: &[i128]) -> Option<Buffer> {
+    let values: Option<Vec<T>> = values.iter().map(|&value| T::try_from(value).ok()).collect();
+    values.map(Buffer::from_vec)
+}
+
+/// A time of day, up to the end of the day.
+fn time_of_day(micros: i64) -> Option<i64> {
+    (0..=MICROS_PER_DAY).contains(&micros).then_some(micros)
+}
+
+/// The same in microseconds, if it is a whole number of them.
 fn to_micros(time: i64, unit: TimeUnit) -> Option<i64> {
     match unit {
         TimeUnit::Second => time.checked_mul(1_000_000),
         TimeUnit::Milli => time.checked_mul(1000),
         TimeUnit::Micro => Some(time),
-        TimeUnit::Nano => Some(time.div_euclid(1000)),
+        TimeUnit::Nano => (time % 1000 == 0).then_some(time / 1000),
     }
 }
 

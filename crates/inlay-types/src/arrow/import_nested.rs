@@ -3,7 +3,8 @@
 use super::field::ArrowType;
 use super::import::{ArrowColumn, Rows, malformed};
 use crate::nested::{pack_lists, pack_maps, pack_struct, pack_unions};
-use crate::{Error, Native, Result, Vector};
+use crate::{Error, Native, PhysicalType, Result, VECTOR_SIZE, Vector};
+use std::ops::Range;
 
 /// Where the elements of some rows lie in the child, and where those of each row begin behind there.
 type Span = (usize, Vec<u32>);
@@ -23,6 +24,13 @@ impl Rows<'_> {
                 let (from, offsets) = if *large { self.offsets::<i64>()? } else { self.offsets::<i32>()? };
                 let child = self.elements(self.only_child()?, from, &offsets)?;
                 pack_lists(&self.ty, &child, &offsets, validity)
+            }
+            ArrowType::ListView { large } => {
+                if *large {
+                    self.list_views::<i64>()
+                } else {
+                    self.list_views::<i32>()
+                }
             }
             ArrowType::FixedList(size) => {
                 let size = *size as usize;
@@ -77,6 +85,102 @@ impl Rows<'_> {
             return Err(malformed(&self.column.name, "has offsets behind the end of its elements"));
         }
         Ok(child.vector(from, count)?.flatten())
+    }
+
+    /// Lists of which each says where its elements begin and how many they are: in any order, and some perhaps shared.
+    fn list_views<O: Native + Into<i64>>(&self) -> Result<Vector> {
+        let child = self.only_child()?;
+        let stored = |index| {
+            let stored = self.column.shape.values::<O>(index, self.first, self.len);
+            stored.ok_or_else(|| self.column.missing())
+        };
+        let (places, sizes) = (stored(1)?, stored(2)?);
+        let mut spans: Vec<Range<usize>> = Vec::with_capacity(self.len);
+        let (mut offsets, mut count) = (Vec::with_capacity(self.len + 1), 0usize);
+        offsets.push(0);
+        for (row, (&place, &size)) in places.typed::<O>().iter().zip(sizes.typed::<O>()).enumerate() {
+            let is_null = self.validity.as_ref().is_some_and(|validity| !validity.get(row));
+            let (place, size): (i64, i64) = if is_null { (0, 0) } else { (place.into(), size.into()) };
+            let span = usize::try_from(place).ok().zip(usize::try_from(size).ok());
+            let span = span.and_then(|(from, size)| Some(from..from.checked_add(size)?));
+            let span = span.filter(|span| span.end <= child.len());
+            let span =
+                span.ok_or_else(|| malformed(&self.column.name, "has a list view outside of its elements"))?;
+            count += span.len();
+            offsets.push(u32::try_from(count).map_err(|_| too_many())?);
+            spans.push(span);
+        }
+        let elements = self.gathered(child, &spans, count)?;
+        pack_lists(&self.ty, &elements, &offsets, self.validity.as_ref())
+    }
+
+    /// The `count` elements of a child that lie in some ranges of it, one after the other.
+    fn gathered(&self, child: &ArrowColumn, spans: &[Range<usize>], count: usize) -> Result<Vector> {
+        let filled = || spans.iter().filter(|span| !span.is_empty());
+        let from = filled().map(|span| span.start).min().unwrap_or(0);
+        let to = filled().map(|span| span.end).max().unwrap_or(0);
+        let mut next = from;
+        let in_order = filled().all(|span| std::mem::replace(&mut next, span.end) == span.start);
+        if in_order {
+            return Ok(child.vector(from, count)?.flatten());
+        }
+        // What lies close together is read for these rows; what is spread is read once for all.
+        let is_close = to - from <= 2 * count + VECTOR_SIZE;
+        let (source, base) = match is_close {
+            true => (&child.vector(from, to - from)?.flatten(), from),
+            false => (self.all_elements(child)?, 0),
+        };
+        let mut rows = Vec::with_capacity(count);
+        for span in filled() {
+            for at in span.clone() {
+                rows.push(u32::try_from(at - base).map_err(|_| too_many())?);
+            }
+        }
+        Ok(source.take(&rows))
+    }
+
+    fn all_elements(&self, child: &ArrowColumn) -> Result<&Vector> {
+        if let Some(ready) = self.column.elements.get() {
+            return Ok(ready);
+        }
+        let all = child.vector(0, child.len())?.flatten();
+        // Another worker may have been first; then its elements are used by both.
+        Ok(self.column.elements.get_or_init(|| all))
+    }
+
+    /// Values of runs, each for as many rows as its run has.
+    pub(super) fn runs(&self) -> Result<Vector> {
+        let [ends, values] = self.column.children.as_slice() else { return Err(self.unreadable()) };
+        let ends_of_runs = ends.vector(0, ends.len())?;
+        match ends_of_runs.physical_type() {
+            PhysicalType::I16 => self.values_of_runs(ends_of_runs.values::<i16>(), values),
+            PhysicalType::I32 => self.values_of_runs(ends_of_runs.values::<i32>(), values),
+            PhysicalType::I64 => self.values_of_runs(ends_of_runs.values::<i64>(), values),
+            _ => Err(self.unreadable()),
+        }
+    }
+
+    fn values_of_runs<E: Native + Into<i64>>(&self, ends: &[E], values: &ArrowColumn) -> Result<Vector> {
+        let broken =
+            || malformed(&self.column.name, "has ends of runs that do not ascend, or too few of them");
+        let end_of = |run: usize| {
+            let end: i64 = (*ends.get(run)?).into();
+            usize::try_from(end).ok()
+        };
+        let first_run = ends.partition_point(|&end| end.into() <= self.first as i64);
+        let (mut run, mut rows) = (first_run, Vec::with_capacity(self.len));
+        let mut end = end_of(run).filter(|&end| end > self.first).ok_or_else(broken)?;
+        for row in self.first..self.first + self.len {
+            if row == end {
+                run += 1;
+                end = end_of(run).filter(|&next| next > end).ok_or_else(broken)?;
+            }
+            rows.push(u32::try_from(run - first_run).map_err(|_| broken())?);
+        }
+        if run >= values.len() {
+            return Err(malformed(&self.column.name, "has fewer values than runs"));
+        }
+        Ok(values.vector(first_run, run - first_run + 1)?.flatten().take(&rows))
     }
 
     fn union(&self, ids: &[i8], dense: bool) -> Result<Vector> {

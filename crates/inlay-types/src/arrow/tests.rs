@@ -173,7 +173,11 @@ fn codes_outside_of_the_dictionary_are_refused_unless_null() {
             Box::new(ArrowType::Int(LogicalType::Integer)),
             Box::new(ArrowType::Views(LogicalType::Varchar)),
         ),
-        children: Vec::new(),
+        children: vec![ArrowField {
+            name: String::new(),
+            ty: ArrowType::Views(LogicalType::Varchar),
+            children: Vec::new(),
+        }],
     };
     for (null, fits) in [(1, true), (0, false)] {
         let validity = Bitmap::from_fn(2, |row| row != null);
@@ -199,18 +203,44 @@ fn other_units_and_widths_are_converted() {
     let one = |ty| read(LogicalType::BigInt, long(-1_500), 1, ty).unwrap().get(0);
     let stamp = |unit, zoned| ArrowType::Timestamp { unit, zoned };
     assert_eq!(one(stamp(TimeUnit::Milli, true)), Value::TimestampTz(-1_500_000));
-    assert_eq!(one(stamp(TimeUnit::Nano, true)), Value::TimestampTz(-2));
     assert_eq!(one(stamp(TimeUnit::Milli, false)), Value::TimestampMs(-1_500));
     assert_eq!(one(stamp(TimeUnit::Nano, false)), Value::TimestampNs(-1_500));
-    assert_eq!(one(ArrowType::Date64), Value::Date(-1));
-    let far = read(LogicalType::BigInt, long(i64::MAX), 1, stamp(TimeUnit::Second, true));
-    assert!(matches!(far, Err(Error::OutOfRange { .. })));
+    let whole = |value, ty| read(LogicalType::BigInt, long(value), 1, ty).unwrap().get(0);
+    assert_eq!(whole(-2_000, stamp(TimeUnit::Nano, true)), Value::TimestampTz(-2));
+    assert_eq!(whole(-86_400_000, ArrowType::Date64), Value::Date(-1));
+    for (value, ty) in [
+        (i64::MAX, stamp(TimeUnit::Second, true)),
+        (-1_500, stamp(TimeUnit::Nano, true)),
+        (-1_500, ArrowType::Date64),
+        (1_500, ArrowType::Time64(TimeUnit::Nano)),
+        (86_400_000_001, ArrowType::Time64(TimeUnit::Micro)),
+        (-1, ArrowType::Time64(TimeUnit::Micro)),
+        (1, ArrowType::Duration(TimeUnit::Nano)),
+    ] {
+        let refused = read(LogicalType::BigInt, long(value), 1, ty.clone());
+        let message = refused.expect_err("a value that cannot be kept").to_string();
+        assert!(message.contains("row 0 of column \"t\""), "{ty:?}: {message}");
+    }
     let halves = Buffer::copy_of(&[0x3c00u16, 0xc000, 0x7c00, 0x0001]);
     let halves = read(LogicalType::USmallInt, halves, 4, ArrowType::Float16).unwrap();
     assert_eq!(halves.values::<f32>(), &[1.0, -2.0, f32::INFINITY, 2f32.powi(-24)]);
-    let decimal = ArrowType::Decimal { precision: 4, scale: 1, width_bits: 64 };
+    let decimal = ArrowType::Decimal { precision: 4, scale: 1, zeros: 0, width_bits: 64 };
     let decimal = read(LogicalType::BigInt, long(123), 1, decimal).unwrap().get(0);
     assert_eq!(decimal, Value::Decimal { unscaled: 123, precision: 4, scale: 1 });
+    let hundreds = ArrowType::Decimal { precision: 6, scale: 0, zeros: 2, width_bits: 64 };
+    let hundreds = read(LogicalType::BigInt, long(-123), 1, hundreds).unwrap().get(0);
+    assert_eq!(hundreds, Value::Decimal { unscaled: -12_300, precision: 6, scale: 0 });
+    let wide = ArrowType::Decimal { precision: 38, scale: 1, zeros: 0, width_bits: 256 };
+    let numbers = Buffer::copy_of(&[-5i128, -1, i128::MAX, 0, 0, 1]);
+    let vector = Vector::flat(LogicalType::HugeInt, 6, numbers, None, Heap::default());
+    let array = Exporter::new(&names(1), &[LogicalType::HugeInt]).column(0, &vector).unwrap();
+    let field = ArrowField { name: "w".into(), ty: wide, children: Vec::new() };
+    let records = ArrowRecords::import(array.into_array(), &field).unwrap();
+    let column = &records.columns()[0];
+    let five = Value::Decimal { unscaled: -5, precision: 38, scale: 1 };
+    assert_eq!(column.vector(0, 1).unwrap().get(0), five);
+    // More than 38 digits, with and without the high half.
+    assert!(column.vector(1, 1).is_err() && column.vector(2, 1).is_err());
     let list = ArrowField { name: "l".into(), ty: ArrowType::Other("list".into()), children: Vec::new() };
     let message = list.logical_type().unwrap_err().to_string();
     assert!(message.contains("\"l\"") && message.contains("list"), "{message}");

@@ -42,6 +42,15 @@ impl Growing {
         }
     }
 
+    /// The bytes so far.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        let len = self.len;
+        match &mut self.memory {
+            Memory::Heap(buffer) => &mut buffer.typed_mut::<u8>().unwrap_or_default()[..len],
+            Memory::Mapped(region, _) => region.bytes_mut(0..len),
+        }
+    }
+
     /// The bytes as memory that only the caller has and may write to.
     pub fn finish(self) -> Buffer {
         match self.memory {
