@@ -352,7 +352,7 @@ fn a_dump_makes_the_database_again() {
         INSERT INTO s.c VALUES (1), (2); CREATE VIEW v AS SELECT id FROM p; CREATE INDEX i ON p (m);
         CREATE TABLE odd (id INTEGER GENERATED ALWAYS AS IDENTITY, r REAL, l DOUBLE[], x DECIMAL(38, 38),
             u UNION(i INTEGER, w VARCHAR), s STRUCT(\"order\" INTEGER), iv INTERVAL);
-        INSERT INTO odd (r, l, x, u, s, iv) VALUES ('-0.0', ['-inf', 0.5], '-0.99999999999999999999999999999999999999',
+        INSERT INTO odd (r, l, x, u, s, iv) VALUES ('-0.0', ['-inf'::DOUBLE, 0.5], '-0.99999999999999999999999999999999999999',
             union_value(w := '1')::UNION(i INTEGER, w VARCHAR), {'order': 1}, to_microseconds(9223372036854775807));\n";
     let dump = listed(&place, &format!("{script}.dump"));
     assert_eq!(listed(&place, &format!("{dump}.dump")), dump);

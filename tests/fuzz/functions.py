@@ -252,7 +252,7 @@ class Soak:
         """A call that must be an error, after which the connection works."""
         name = self.random.choice(["fails", "far_fails", "too_few", "too_large"])
         try:
-            self.con.execute(f"SELECT sum({name}(a)) FROM t").fetchall()
+            self.con.execute(f"SELECT sum({name}(a)) FROM t GROUP BY a % 2").fetchall()
         except inlay.Error as error:
             if name not in str(error):
                 raise AssertionError(f"the error of {name} does not name it: {error}") from error
@@ -274,7 +274,7 @@ class Soak:
         started = time.monotonic()
         thread.start()
         try:
-            self.con.execute(f"SELECT sum({name}(a)) FROM t").fetchall()
+            self.con.execute(f"SELECT sum({name}(a)) FROM t GROUP BY a % 2").fetchall()
         except (inlay.InterruptException, KeyboardInterrupt):
             self.counts["interrupts"] += 1
         finally:

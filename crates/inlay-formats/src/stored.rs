@@ -325,7 +325,8 @@ mod tests {
         let stored = stored_type(&ty, false);
         assert_eq!(stored.to_string(), "STRUCT(element1 UTINYINT, b VARCHAR, s TIMESTAMP)[]");
         assert!(restores(&stored, &ty) && !restores(&LogicalType::Varchar, &ty));
-        let text = note(&["a\"b".to_string()], &[ty.clone()], &[stored.clone()]).unwrap();
+        let text =
+            note(&["a\"b".to_string()], std::slice::from_ref(&ty), std::slice::from_ref(&stored)).unwrap();
         let mut columns = [SourceColumn { name: "a\"b".to_string(), ty: stored }];
         noted(&text, &mut columns, &inlay_sql::parser::parse_type);
         assert_eq!(columns[0].ty, ty);

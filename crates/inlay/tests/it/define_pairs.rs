@@ -171,7 +171,8 @@ fn content(connection: &Connection) -> Result<Vec<String>, String> {
         content.push(format!("{}: {rows:?}", table.name));
     }
     // Counters of sequences never go back, whatever becomes of who took a value.
-    content.retain(|text| !text.is_empty() && !text.contains(" RESTART WITH "));
+    let is_counter = |text: &str| text.contains(" RESTART WITH ") || text.starts_with("SELECT setval(");
+    content.retain(|text| !text.is_empty() && !is_counter(text));
     content.sort();
     Ok(content)
 }
