@@ -10,6 +10,9 @@
 //!
 //! The GIL is released while a statement runs; no panic of the engine and no Python exception is lost on the way.
 
+// Docstrings are Python's, not Markdown.
+#![allow(clippy::doc_lazy_continuation)]
+
 /// The docstring of a function, class or method: that of `_inlay.pyi`, see build.rs.
 macro_rules! doc {
     ($name:literal) => {
