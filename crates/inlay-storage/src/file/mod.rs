@@ -6,8 +6,8 @@
 //!
 //! Invariants
 //! - Everything that the newest durable header reaches is durable and never written to.
-//! - After a failed write or sync nothing more is written, for what is on the disk is not known any more. A full disk
-//!   while an object is written is no such failure: nothing refers to the object yet.
+//! - After a failed sync, or a failed write of a header, nothing more is written, for what is on the disk is not known any
+//!   more. A failure to write an object, as on a full disk, is no such failure: nothing refers to the object yet.
 //! - A process that reads holds a lock on the generation it reads (`header` says how it cannot miss a newer one).
 
 mod header;
@@ -388,11 +388,7 @@ impl BlockFile {
                 let mut space = self.space.lock();
                 space.unhold(block);
                 space.release(block, ptr.block_count());
-                drop(space);
-                if matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) {
-                    return Err(Error::io("cannot write", &self.name, &error));
-                }
-                Err(self.fail("cannot write", &error))
+                Err(Error::io("cannot write", &self.name, &error))
             }
         }
     }
@@ -519,7 +515,7 @@ impl BlockFile {
         let (free_list, block_count) = self.write_free_list(&root, generation, &ranges)?;
         let database_id = self.database_id;
         self.marked.store(0, Ordering::SeqCst);
-        let log = log()?;
+        let log = log().inspect_err(|_| self.discard(free_list))?;
         let marked = if log.lsn > root.lsn { log.salt } else { 0 };
         let header = Header { database_id, generation, block_count, free_list, root, log };
         self.sync()?;

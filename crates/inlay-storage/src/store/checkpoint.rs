@@ -133,12 +133,20 @@ impl Store {
         self.compact_changed(&done, thoroughly)?;
         let (state, logged, rewritten) = {
             let mut commits = self.commits.lock();
+            self.retreat(&mut commits)?;
             let rewritten = std::mem::take(&mut commits.rewritten);
             (Arc::clone(&commits.tip), std::mem::take(&mut commits.logged), rewritten)
         };
         if state.lsn != done.lsn || done.tables.values().any(InFile::can_get_statistics) {
-            self.make_durable(Arc::clone(&state))?;
+            if let Err(error) = self.make_durable(Arc::clone(&state)) {
+                let mut commits = self.commits.lock();
+                self.retreat(&mut commits)?;
+                commits.logged.extend(logged.into_iter().filter(Stored::is_referenced));
+                commits.rewritten += rewritten;
+                return Err(error);
+            }
             self.forget_old_commits(&mut self.commits.lock());
+            self.forget_sure(self.commits.lock());
             let mut writes = std::mem::take(&mut done.unpublished);
             match self.write_state(&durable.home, &done, &state, &logged, &HashSet::new(), &mut writes) {
                 Ok(next) => *done = next,

@@ -164,7 +164,11 @@ impl Store {
         let store = Self::of(budget, Some(durable), None, state, checkpointed, next_id);
         store.commits.lock().logged = logged;
         let store = Arc::new(store);
-        store.checkpoint_if_due()?;
+        match store.checkpoint_if_due() {
+            // It can wait until there is room: everything is in the log.
+            Err(Error::DiskFull { .. }) => {}
+            done => done?,
+        }
         Ok(store)
     }
 

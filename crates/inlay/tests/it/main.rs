@@ -23,6 +23,7 @@ mod crash_processes;
 mod damage;
 mod define_pairs;
 mod examples;
+mod full_disk;
 mod functions;
 mod hostile;
 #[cfg(unix)]
