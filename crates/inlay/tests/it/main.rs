@@ -19,6 +19,7 @@ mod alter_matrix;
 mod cancel;
 mod changes;
 mod crash;
+mod crash_all;
 mod crash_processes;
 mod damage;
 mod define_pairs;
