@@ -170,7 +170,9 @@ impl BlockFile {
         let size = file.size().map_err(|error| Error::io("cannot read", &name, &error))?;
         let (free_list, root, block_count) = (ObjectPtr::NONE, Root::default(), size.div_ceil(BLOCK_SIZE));
         let log = LogMark::default();
-        let header = Header { database_id: 0, generation: 0, block_count, free_list, root, log };
+        // Nothing says which format it has.
+        let version = 0;
+        let header = Header { version, database_id: 0, generation: 0, block_count, free_list, root, log };
         Ok(Arc::new(Self::of(file, path, header, true, Space::new(block_count))))
     }
 
@@ -298,6 +300,11 @@ impl BlockFile {
     /// The root of the newest header that was read or published.
     pub fn root(&self) -> Root {
         self.published.lock().root
+    }
+
+    /// The version of the format of what the newest header leads to, and of the log behind it; 0 if no header was read.
+    pub fn format(&self) -> u32 {
+        self.published.lock().version
     }
 
     /// Number of blocks in use or between such.
@@ -517,7 +524,8 @@ impl BlockFile {
         self.marked.store(0, Ordering::SeqCst);
         let log = log().inspect_err(|_| self.discard(free_list))?;
         let marked = if log.lsn > root.lsn { log.salt } else { 0 };
-        let header = Header { database_id, generation, block_count, free_list, root, log };
+        let version = FORMAT_VERSION;
+        let header = Header { version, database_id, generation, block_count, free_list, root, log };
         self.sync()?;
         self.write_header(&header)?;
         self.sync()?;
@@ -743,7 +751,8 @@ fn initialise(disk: &dyn Disk, file: &dyn DiskFile, path: &Path) -> Result<Heade
     let database_id = u128::from(disk.random()) << 64 | u128::from(disk.random());
     let (free_list, root) = (ObjectPtr::NONE, Root::default());
     let log = LogMark::default();
-    let header = Header { database_id, generation: 0, block_count: FIRST_BLOCK, free_list, root, log };
+    let (version, block_count) = (FORMAT_VERSION, FIRST_BLOCK);
+    let header = Header { version, database_id, generation: 0, block_count, free_list, root, log };
     write_first(disk, file, path, &header)?;
     Ok(header)
 }

@@ -26,6 +26,7 @@ mod define_pairs;
 mod examples;
 mod full_disk;
 mod functions;
+mod golden;
 mod hostile;
 #[cfg(unix)]
 mod identity;
