@@ -20,9 +20,12 @@ TEST = re.compile(r"^test (?P<name>\S+) \.\.\.", re.MULTILINE)
 MODULES = {
     "isolation": ("Isolation", {"INLAY_ISOLATION_SECONDS": "60"}),
     "crash": ("Kill", {"INLAY_CRASH_KILLS": "2000"}),
+    "crash_all": ("Kill amid any statement", {"INLAY_CRASH_ALL": "5000"}),
+    "full_disk": ("Full disks", {}),
+    "golden": ("Old files", {}),
     "power": ("Power cuts and failing I/O", {"INLAY_POWER_CASES": "0", "INLAY_POWER_SEEDS": "4"}),
     "damage": ("Damage", {"INLAY_DAMAGE_CASES": "0"}),
-    "identity": ("Names", {"INLAY_CRASH_NAMES": "500"}),
+    "identity": ("Names", {"INLAY_CRASH_NAMES": "10000"}),
     "crash_processes": ("Processes", {"INLAY_PROCESS_SECONDS": "30"}),
 }
 

@@ -3,6 +3,7 @@
 //! [`ByteWriter`] cannot fail; [`ByteReader`] trusts nothing: every length is checked against the bytes that are there
 //! before anything is allocated, and a field that does not fit its type is [`Error::Corrupt`], never a panic.
 
+use crate::file::FORMAT_VERSION;
 use inlay_types::logical_type::MAX_NESTING;
 use inlay_types::{EnumType, Error, Field, Interval, LogicalType, Result, TimeTz, Value};
 use std::sync::Arc;
@@ -255,9 +256,27 @@ fn type_tag(ty: &LogicalType) -> u8 {
     }
 }
 
+/// Reads bytes of a file whose format has this version.
+///
+/// The last programs of version 1 wrote schemas as those of version 2 do. Either way of reading ends where the bytes end only if
+/// it is the right one.
+pub fn read_of_format<'a, T>(
+    format: u32,
+    bytes: &'a [u8],
+    read: impl Fn(ByteReader<'a>) -> Result<T>,
+) -> Result<T> {
+    let newest = ByteReader::new(bytes);
+    if format >= FORMAT_VERSION {
+        return read(newest);
+    }
+    read(ByteReader { format, ..newest }).or_else(|error| read(newest).map_err(|_| error))
+}
+
 /// Takes fields from the front of a byte string.
 #[derive(Clone, Copy, Debug)]
 pub struct ByteReader<'a> {
+    /// The version of the format that the fields are of.
+    format: u32,
     bytes: &'a [u8],
 }
 
@@ -273,7 +292,12 @@ macro_rules! take {
 impl<'a> ByteReader<'a> {
     /// A reader of all of `bytes`.
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes }
+        Self { format: FORMAT_VERSION, bytes }
+    }
+
+    /// The version of the format that the bytes are of.
+    pub fn format(&self) -> u32 {
+        self.format
     }
 
     take!(u8: u8, u16: u16, u32: u32, u64: u64, u128: u128, i32: i32, i64: i64, i128: i128);

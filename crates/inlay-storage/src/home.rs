@@ -131,6 +131,17 @@ impl Stored {
         self.set_referenced();
     }
 
+    /// Takes [`Stored::set_committed`] back: the commit did not happen.
+    pub fn set_uncommitted(&self) {
+        self.0.is_referenced.store(false, Ordering::Release);
+        self.hold();
+    }
+
+    /// Whether a commit or a checkpoint refers to the object.
+    pub fn is_referenced(&self) -> bool {
+        self.0.is_referenced.load(Ordering::Acquire)
+    }
+
     /// Says that a checkpoint refers to the object, and will be asked to give it back.
     pub fn set_referenced(&self) {
         self.0.is_referenced.store(true, Ordering::Release);

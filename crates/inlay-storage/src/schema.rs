@@ -195,6 +195,9 @@ pub enum ReferenceAction {
     SetDefault,
 }
 
+/// The first format whose schemas have names of keys.
+const KEY_NAMES_SINCE: u32 = 2;
+
 /// Columns and constraints of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableSchema {
@@ -387,7 +390,8 @@ impl TableSchema {
         let foreign_keys = (0..from.count_of(6)?).map(|_| foreign_key(from)).collect::<Result<Vec<_>>>()?;
         let key_name =
             |from: &mut ByteReader<'_>| Ok((read_positions(from, width)?, from.text()?.to_string()));
-        let key_names = (0..from.count_of(2)?).map(|_| key_name(from)).collect::<Result<Vec<_>>>()?;
+        let key_count = if from.format() < KEY_NAMES_SINCE { 0 } else { from.count_of(2)? };
+        let key_names = (0..key_count).map(|_| key_name(from)).collect::<Result<Vec<_>>>()?;
         Ok(Self { name, columns, keys, primary_key, deferrable_keys, key_names, checks, foreign_keys })
     }
 }

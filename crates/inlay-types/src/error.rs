@@ -7,6 +7,9 @@ use std::sync::Arc;
 /// Result of everything in the engine that can fail.
 pub type Result<T> = std::result::Result<T, Error>;
 
+/// What a full disk asks for.
+pub const NO_SPACE: &str = "no space left; free some and try again";
+
 /// Why a statement failed. Messages name the object, the value and the limit; they start in lower
 /// case and have no full stop.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -148,13 +151,15 @@ pub enum Error {
         /// What the system said.
         message: String,
     },
-    /// 53100. The disk or a quota is full.
-    #[error("{action} \"{path}\": no space left; free some and try again")]
+    /// 53100. The disk or a quota is full, or a file would get too large.
+    #[error("{action} \"{path}\": {reason}")]
     DiskFull {
         /// "cannot write", ...
         action: &'static str,
         /// The path.
         path: String,
+        /// What is full, and what helps.
+        reason: &'static str,
     },
     /// XX001. A checksum or invariant of a database file or its log does not hold.
     #[error("damaged data: {message}")]
@@ -426,10 +431,17 @@ impl Error {
 
     /// An operating system error on a path.
     pub fn io(action: &'static str, path: impl Into<String>, error: &std::io::Error) -> Self {
-        if matches!(error.kind(), std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded) {
-            return Self::DiskFull { action, path: path.into() };
-        }
-        Self::Io { action, path: path.into(), message: error.to_string() }
+        use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+        let reason = match error.kind() {
+            StorageFull => NO_SPACE,
+            QuotaExceeded => "the disk quota is used up; free some space or have it raised, and try again",
+            FileTooLarge => {
+                "the file would be larger than the process (ulimit -f) or the file system allows; raise the limit and try \
+                 again"
+            }
+            _ => return Self::Io { action, path: path.into(), message: error.to_string() },
+        };
+        Self::DiskFull { action, path: path.into(), reason }
     }
 
     /// The same error with its place in the SQL text; an error that has a place keeps it.

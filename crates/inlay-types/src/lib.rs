@@ -16,7 +16,8 @@
 //!   hold them; [`simd`]: loops compiled for the CPU's level.
 //! - [`budget`], [`interrupt`], [`limits`]: the memory limit and cancellation that every query passes along, and what holds on
 //!   the calling thread.
-//! - [`process`]: whether this is a forked child; [`discard`]: closing large files without waiting.
+//! - [`process`]: whether this is a forked child; [`discard`]: closing large files without waiting; [`size_limit`]: how
+//!   large a file may be.
 
 pub mod allocator;
 pub mod arrow;
@@ -45,6 +46,7 @@ pub mod pages;
 pub mod pick;
 pub mod process;
 pub mod simd;
+pub mod size_limit;
 pub mod time_tz;
 pub mod value;
 pub mod vector;

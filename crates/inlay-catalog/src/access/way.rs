@@ -7,6 +7,7 @@
 #[cfg(unix)]
 use super::beneath::Folder;
 use inlay_storage::io::OpenMode;
+use inlay_types::size_limit::OutputFile;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -111,7 +112,7 @@ impl Way {
 
     /// Makes or replaces a file.
     pub fn write(&self, content: &[u8]) -> io::Result<()> {
-        io::Write::write_all(&mut self.open(How::Whole)?, content)
+        io::Write::write_all(&mut OutputFile::new(self.open(How::Whole)?), content)
     }
 
     /// The way to a sibling.

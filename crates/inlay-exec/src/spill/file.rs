@@ -121,6 +121,7 @@ impl SpillFile {
 
     #[cfg(unix)]
     fn write_at(&self, file: &File, bytes: &[u8], offset: u64) -> std::io::Result<()> {
+        inlay_types::size_limit::check_file_size(offset + bytes.len() as u64)?;
         std::os::unix::fs::FileExt::write_all_at(file, bytes, offset)
     }
 

@@ -1,5 +1,6 @@
 //! Where temporary files lie, and how many bytes they may have together.
 
+use inlay_types::error::NO_SPACE;
 use inlay_types::{Error, Result};
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -79,7 +80,8 @@ impl TempSpace {
         if before.saturating_add(bytes) > limit {
             self.used.fetch_sub(bytes, Ordering::Relaxed);
             let path = format!("{}\" (max_temp_directory_size = \"{limit} bytes", self.directory.display());
-            return Err(Error::DiskFull { action: "cannot write temporary files to", path });
+            let reason = NO_SPACE;
+            return Err(Error::DiskFull { action: "cannot write temporary files to", path, reason });
         }
         self.written.fetch_add(bytes, Ordering::Relaxed);
         Ok(())

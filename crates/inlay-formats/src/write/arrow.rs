@@ -10,8 +10,8 @@ use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
 use arrow_schema::ArrowError;
 use inlay_types::arrow::Exporter;
+use inlay_types::size_limit::OutputFile;
 use inlay_types::{Batch, Error, LogicalType, Result, Value, VectorBuilder};
-use std::fs::File;
 use std::io::BufWriter;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -19,8 +19,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 const BATCH_ROWS: usize = 122_880;
 
 enum Writer {
-    File(Box<arrow_ipc::writer::FileWriter<BufWriter<File>>>),
-    Stream(Box<StreamWriter<BufWriter<File>>>),
+    File(Box<arrow_ipc::writer::FileWriter<BufWriter<OutputFile>>>),
+    Stream(Box<StreamWriter<BufWriter<OutputFile>>>),
 }
 
 impl Writer {

@@ -19,6 +19,7 @@ use crate::stored::{StoredWriter, note, stored_type};
 use inlay_catalog::access::{Door, How, Way};
 use inlay_kernels::cast_value;
 use inlay_types::discard::discard;
+use inlay_types::size_limit::OutputFile;
 use inlay_types::{Batch, Error, LogicalType, Result, Value};
 use parking_lot::Mutex;
 use std::fs::File;
@@ -152,7 +153,7 @@ impl Drop for Temporary {
 }
 
 impl Target {
-    fn create(to: &Destination<'_>) -> Result<(Self, File)> {
+    fn create(to: &Destination<'_>) -> Result<(Self, OutputFile)> {
         let shown = to.path.to_string();
         to.files.ask(Door::Write(to.path))?;
         if to.files.is_elsewhere(to.path) {
@@ -170,7 +171,7 @@ impl Target {
         let is_stream = there.is_some_and(|there| !there.is_file() && !there.is_symlink());
         if is_stream || path.starts_with("/dev") {
             let file = target.open(How::Append).map_err(|error| failed(&error))?;
-            return Ok((Self { path: shown, place: Place::Stream }, file));
+            return Ok((Self { path: shown, place: Place::Stream }, OutputFile::new(file)));
         }
         // Two threads may write a file of this name at once.
         let thread = format!("{:?}", std::thread::current().id());
@@ -185,10 +186,10 @@ impl Target {
         };
         let file = file.map_err(|error| failed(&error))?;
         let temporary = Temporary { way, target, file: file.try_clone().ok() };
-        Ok((Self { path: shown, place: Place::Beside(temporary) }, file))
+        Ok((Self { path: shown, place: Place::Beside(temporary) }, OutputFile::new(file)))
     }
 
-    fn remote(to: &Destination<'_>) -> Result<(Self, File)> {
+    fn remote(to: &Destination<'_>) -> Result<(Self, OutputFile)> {
         if !to.files.is_bucket(to.path) {
             return Err(Error::Unsupported {
                 feature: "writing to a web address".to_string(),
@@ -201,7 +202,7 @@ impl Target {
         }
         let failed = |error: std::io::Error| Error::io("cannot write", to.path, &error);
         let file = to.files.temporary()?;
-        let written = file.try_clone().map_err(failed)?;
+        let written = OutputFile::new(file.try_clone().map_err(failed)?);
         Ok((Self { path: to.path.to_string(), place: Place::Bucket(Arc::clone(to.files), file) }, written))
     }
 

@@ -5,9 +5,9 @@ use crate::Parallel;
 use crate::input::Compression;
 use crate::option_text::{integer, text};
 use inlay_types::limits;
+use inlay_types::size_limit::OutputFile;
 use inlay_types::{Error, Result, Value};
 use parking_lot::Mutex;
-use std::fs::File;
 use std::io::{BufWriter, Write};
 
 /// How a file is packed, and how well.
@@ -19,9 +19,9 @@ pub(super) struct Packing {
 
 /// Where a writer's text goes.
 enum Output {
-    Plain(BufWriter<File>),
-    Gzip(flate2::write::GzEncoder<BufWriter<File>>),
-    Zstd(zstd::Encoder<'static, BufWriter<File>>),
+    Plain(BufWriter<OutputFile>),
+    Gzip(flate2::write::GzEncoder<BufWriter<OutputFile>>),
+    Zstd(zstd::Encoder<'static, BufWriter<OutputFile>>),
 }
 
 impl std::fmt::Debug for Output {
@@ -62,7 +62,7 @@ impl Packing {
     }
 
     /// A file that packs what is written to it.
-    pub fn output(self, file: File, target: &Target) -> Result<TextFile> {
+    pub fn output(self, file: OutputFile, target: &Target) -> Result<TextFile> {
         let file = BufWriter::new(file);
         Ok(TextFile::new(match self.compression {
             Compression::Auto | Compression::None => Output::Plain(file),

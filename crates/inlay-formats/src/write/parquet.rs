@@ -14,6 +14,7 @@ use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::extension::{Json, Uuid};
 use arrow_schema::{DataType, Field, Schema};
 use inlay_types::arrow::Exporter;
+use inlay_types::size_limit::OutputFile;
 use inlay_types::{Batch, Error, LogicalType, Result, Value, Vector};
 use parking_lot::Mutex;
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
@@ -28,7 +29,6 @@ use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder, Write
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{ColumnPath, SchemaDescriptor};
 use std::collections::VecDeque;
-use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -65,7 +65,7 @@ pub(super) struct ParquetWriter {
     /// Positions of columns of intervals.
     intervals: Vec<usize>,
     /// The file before the first row.
-    fresh: Option<(File, Properties)>,
+    fresh: Option<(OutputFile, Properties)>,
     open: Option<OpenFile>,
     rows: u64,
 }
@@ -80,7 +80,7 @@ struct Properties {
 /// The file once its first rows are known.
 struct OpenFile {
     schema: Arc<Schema>,
-    writer: SerializedFileWriter<File>,
+    writer: SerializedFileWriter<OutputFile>,
     columns: ArrowRowGroupWriterFactory,
     group: OpenGroup,
 }

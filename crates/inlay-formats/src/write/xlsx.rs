@@ -7,9 +7,9 @@
 use super::{Destination, FileWriter, Target, check_members};
 use crate::Parallel;
 use crate::option_text::{boolean, integer, text, unknown_option};
+use inlay_types::size_limit::OutputFile;
 use inlay_types::{Batch, Error, Result, Value};
 use rust_xlsxwriter::{Format, Workbook, Worksheet, XlsxError};
-use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Rows of a sheet.
@@ -28,7 +28,7 @@ const OPTIONS: [&str; 3] = ["header", "sheet", "sheet_row_limit"];
 
 pub(super) struct ExcelWriter {
     target: Target,
-    file: File,
+    file: OutputFile,
     book: Workbook,
     formats: [Format; 3],
     names: Vec<String>,

@@ -15,8 +15,10 @@ use twox_hash::XxHash3_64;
 pub(super) const HEADER_SIZE: usize = 512;
 /// Both header blocks.
 pub(super) const HEADERS_SIZE: usize = 2 * BLOCK_SIZE as usize;
-/// The format this version writes and reads. Version 1 came before the first release.
+/// The format that is written. Older ones are read, and a file that is opened for writing gets the newest.
 pub const FORMAT_VERSION: u32 = 2;
+/// The first format there was, which is still read.
+const FORMAT_VERSION_MIN: u32 = 1;
 const MAGIC: [u8; 16] = *b"Inlay database\n\0";
 const SEED: u64 = 0x6865_6164_6572_3031;
 const FINGERPRINT_SEED: u64 = 0x6C6F_675F_6261_7365;
@@ -24,6 +26,8 @@ const CHECKED: usize = HEADER_SIZE - 8;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Header {
+    /// The format of everything that the header leads to.
+    pub version: u32,
     pub database_id: u128,
     pub generation: u64,
     pub block_count: u64,
@@ -62,7 +66,7 @@ impl Header {
     fn root_fields(&self) -> ByteWriter {
         let mut writer = ByteWriter::new();
         writer.raw(&MAGIC);
-        writer.u32(FORMAT_VERSION);
+        writer.u32(self.version);
         writer.u32(BLOCK_SIZE as u32);
         writer.u128(self.database_id);
         writer.u64(self.generation);
@@ -84,25 +88,29 @@ impl Header {
         }
         match Self::fields(checked) {
             Ok(Ok(header)) if header.generation % 2 == parity => Copy::Valid(header),
-            Ok(Err(version)) => Copy::OfVersion(version),
+            Ok(Err(version)) => Copy::Newer(version),
             _ => Copy::Damaged,
         }
     }
 
-    /// The fields, or the version number if it is another one, whose other fields may be others.
+    /// The fields, or the version number if it is a newer one, whose other fields may be others.
     fn fields(bytes: &[u8]) -> Result<std::result::Result<Self, u32>> {
         let mut reader = ByteReader::new(bytes);
         if reader.raw(16)? != MAGIC {
             return Err(Error::corrupt("no header"));
         }
         let version = reader.u32()?;
-        if version != FORMAT_VERSION {
+        if version > FORMAT_VERSION {
             return Ok(Err(version));
+        }
+        if version < FORMAT_VERSION_MIN {
+            return Err(Error::corrupt("a version that there never was"));
         }
         if u64::from(reader.u32()?) != BLOCK_SIZE {
             return Err(Error::corrupt("another block size"));
         }
         Ok(Ok(Self {
+            version,
             database_id: reader.u128()?,
             generation: reader.u64()?,
             block_count: reader.u64()?,
@@ -116,7 +124,7 @@ impl Header {
 enum Copy {
     Blank,
     Damaged,
-    OfVersion(u32),
+    Newer(u32),
     Valid(Header),
 }
 
@@ -176,9 +184,7 @@ fn newest_of(blocks: &[u8], parity: u64, path: &str) -> Result<(Found, bool)> {
             Copy::Blank => blank += 1,
             Copy::Damaged => {}
             Copy::Valid(header) => valid.push(header),
-            Copy::OfVersion(version) => {
-                return Err(other_version(version, path));
-            }
+            Copy::Newer(version) => return Err(newer_version(version, path)),
         }
     }
     let whole = blank == 2 || (valid.len() == 2 && valid[0] == valid[1]);
@@ -191,13 +197,10 @@ fn newest_of(blocks: &[u8], parity: u64, path: &str) -> Result<(Found, bool)> {
     Ok((found, whole))
 }
 
-/// The refusal of a database of another format.
-fn other_version(version: u32, path: &str) -> Error {
-    let alternative = if version > FORMAT_VERSION {
-        format!("this version of Inlay knows versions up to {FORMAT_VERSION}; open it with a newer one")
-    } else {
-        "EXPORT DATABASE with the Inlay that wrote it and IMPORT DATABASE with this one".to_string()
-    };
+/// The refusal of a database of a newer format.
+fn newer_version(version: u32, path: &str) -> Error {
+    let alternative =
+        format!("this version of Inlay knows versions up to {FORMAT_VERSION}; open it with a newer one");
     let feature = format!("\"{path}\" has format version {version}, which");
     Error::Unsupported { feature, alternative: Some(alternative) }
 }

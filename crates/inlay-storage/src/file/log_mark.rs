@@ -76,14 +76,19 @@ impl BlockFile {
         self.published.lock().fingerprint()
     }
 
+    /// Whether the header says that the log with this salt is needed.
+    pub fn expects_log(&self, salt: u64) -> bool {
+        self.marked.load(Ordering::SeqCst) == salt
+    }
+
     /// Sees to it that the header says that the log with this salt is needed, durably, before a commit is acknowledged that
     /// is in the log alone. `log` is what it has to say. Only the first commit after a checkpoint has to wait for that.
     pub fn expect_log(&self, salt: u64, log: &dyn Fn() -> Result<LogMark>) -> Result<()> {
-        if self.marked.load(Ordering::SeqCst) == salt {
+        if self.expects_log(salt) {
             return Ok(());
         }
         let mut published = self.published.lock();
-        if self.marked.load(Ordering::SeqCst) == salt {
+        if self.expects_log(salt) {
             return Ok(());
         }
         self.expect_writable()?;

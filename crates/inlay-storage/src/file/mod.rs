@@ -6,8 +6,8 @@
 //!
 //! Invariants
 //! - Everything that the newest durable header reaches is durable and never written to.
-//! - After a failed write or sync nothing more is written, for what is on the disk is not known any more. A full disk
-//!   while an object is written is no such failure: nothing refers to the object yet.
+//! - After a failed sync, or a failed write of a header, nothing more is written, for what is on the disk is not known any
+//!   more. A failure to write an object, as on a full disk, is no such failure: nothing refers to the object yet.
 //! - A process that reads holds a lock on the generation it reads (`header` says how it cannot miss a newer one).
 
 mod header;
@@ -170,7 +170,9 @@ impl BlockFile {
         let size = file.size().map_err(|error| Error::io("cannot read", &name, &error))?;
         let (free_list, root, block_count) = (ObjectPtr::NONE, Root::default(), size.div_ceil(BLOCK_SIZE));
         let log = LogMark::default();
-        let header = Header { database_id: 0, generation: 0, block_count, free_list, root, log };
+        // Nothing says which format it has.
+        let version = 0;
+        let header = Header { version, database_id: 0, generation: 0, block_count, free_list, root, log };
         Ok(Arc::new(Self::of(file, path, header, true, Space::new(block_count))))
     }
 
@@ -300,6 +302,11 @@ impl BlockFile {
         self.published.lock().root
     }
 
+    /// The version of the format of what the newest header leads to, and of the log behind it; 0 if no header was read.
+    pub fn format(&self) -> u32 {
+        self.published.lock().version
+    }
+
     /// Number of blocks in use or between such.
     pub fn block_count(&self) -> u64 {
         self.space.lock().end()
@@ -388,11 +395,7 @@ impl BlockFile {
                 let mut space = self.space.lock();
                 space.unhold(block);
                 space.release(block, ptr.block_count());
-                drop(space);
-                if matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) {
-                    return Err(Error::io("cannot write", &self.name, &error));
-                }
-                Err(self.fail("cannot write", &error))
+                Err(Error::io("cannot write", &self.name, &error))
             }
         }
     }
@@ -519,9 +522,10 @@ impl BlockFile {
         let (free_list, block_count) = self.write_free_list(&root, generation, &ranges)?;
         let database_id = self.database_id;
         self.marked.store(0, Ordering::SeqCst);
-        let log = log()?;
+        let log = log().inspect_err(|_| self.discard(free_list))?;
         let marked = if log.lsn > root.lsn { log.salt } else { 0 };
-        let header = Header { database_id, generation, block_count, free_list, root, log };
+        let version = FORMAT_VERSION;
+        let header = Header { version, database_id, generation, block_count, free_list, root, log };
         self.sync()?;
         self.write_header(&header)?;
         self.sync()?;
@@ -747,7 +751,8 @@ fn initialise(disk: &dyn Disk, file: &dyn DiskFile, path: &Path) -> Result<Heade
     let database_id = u128::from(disk.random()) << 64 | u128::from(disk.random());
     let (free_list, root) = (ObjectPtr::NONE, Root::default());
     let log = LogMark::default();
-    let header = Header { database_id, generation: 0, block_count: FIRST_BLOCK, free_list, root, log };
+    let (version, block_count) = (FORMAT_VERSION, FIRST_BLOCK);
+    let header = Header { version, database_id, generation: 0, block_count, free_list, root, log };
     write_first(disk, file, path, &header)?;
     Ok(header)
 }

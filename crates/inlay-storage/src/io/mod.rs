@@ -29,6 +29,12 @@ pub use simulated::{Fault, SimulatedDisk};
 /// Locked by the process that writes a file: far beyond any data.
 pub const WRITER_LOCK: u64 = (1 << 62) - 1;
 
+/// Whether a write failed because there is no room for it, of whatever kind: nothing is broken, and it may succeed later.
+pub fn is_full(error: &io::Error) -> bool {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
+}
+
 /// How a file is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenMode {

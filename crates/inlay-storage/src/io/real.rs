@@ -6,6 +6,7 @@
 //! which checksums turn into an error, never into wrong data.
 
 use super::{Disk, DiskFile, FileIdentity, LockKind, OpenMode};
+use inlay_types::size_limit::check_file_size;
 use std::fs::{File, OpenOptions};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
@@ -184,6 +185,7 @@ impl DiskFile for RealFile {
 
     #[cfg(unix)]
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        check_file_size(offset.saturating_add(bytes.len() as u64))?;
         std::os::unix::fs::FileExt::write_all_at(&self.file, bytes, offset)
     }
 
@@ -216,6 +218,7 @@ impl DiskFile for RealFile {
     }
 
     fn set_size(&self, size: u64) -> io::Result<()> {
+        check_file_size(size)?;
         self.file.set_len(size)
     }
 

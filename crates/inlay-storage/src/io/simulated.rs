@@ -26,6 +26,8 @@ pub enum Fault {
     Eio,
     /// Calls that may need space say that there is none; others work.
     NoSpace,
+    /// As most full disks are: new files and longer ones fail, writing over what is there works.
+    Full,
     /// A write stops in the middle, at the end of a sector, with an error; other calls work.
     ShortWrite,
     /// A sync fails, and what it should have made durable may be lost even if a later one succeeds; other calls work.
@@ -198,7 +200,8 @@ impl State {
     /// For calls that need no space, write nothing and sync nothing.
     fn plain_call(&mut self) -> io::Result<()> {
         match self.call() {
-            Verdict::Works | Verdict::Fails(Fault::NoSpace | Fault::ShortWrite | Fault::FailedSync) => Ok(()),
+            Verdict::Works
+            | Verdict::Fails(Fault::NoSpace | Fault::Full | Fault::ShortWrite | Fault::FailedSync) => Ok(()),
             Verdict::Fails(Fault::Eio) | Verdict::PowerIsOff => Err(eio()),
         }
     }
@@ -237,6 +240,19 @@ impl File {
             versions.list.push(version);
             versions.forsaken = false;
         }
+    }
+
+    /// Makes a change unless it makes the file longer; then what is within the file is changed, and no more.
+    fn change_in_place(&mut self, change: impl FnOnce(&mut File)) -> io::Result<()> {
+        let (size, size_count) = (self.now.len(), self.sizes.len());
+        change(self);
+        if self.now.len() <= size {
+            return Ok(());
+        }
+        self.now.truncate(size);
+        self.sizes.truncate(size_count);
+        self.sectors.retain(|sector, _| sector * SECTOR < size);
+        Err(ErrorKind::StorageFull.into())
     }
 
     fn sync(&mut self) {
@@ -312,7 +328,7 @@ impl Disk for SimulatedDisk {
         let known = state.names.get(path).copied();
         match verdict {
             Verdict::PowerIsOff | Verdict::Fails(Fault::Eio) => return Err(eio()),
-            Verdict::Fails(Fault::NoSpace) if may_create && known.is_none() => {
+            Verdict::Fails(Fault::NoSpace | Fault::Full) if may_create && known.is_none() => {
                 return Err(ErrorKind::StorageFull.into());
             }
             _ => {}
@@ -407,8 +423,11 @@ impl SimulatedFile {
         let mut state = self.state.lock();
         let verdict = state.call();
         let file = state.files.get_mut(&self.inode).ok_or(ErrorKind::NotFound)?;
+        if let Verdict::Fails(Fault::Full) = verdict {
+            return file.change_in_place(change);
+        }
         match verdict {
-            Verdict::Works | Verdict::Fails(Fault::FailedSync) => {
+            Verdict::Works | Verdict::Fails(Fault::FailedSync | Fault::Full) => {
                 change(file);
                 Ok(())
             }

@@ -15,7 +15,7 @@ use super::directory::{StoredTable, TableWrites, write_table};
 use super::object::{Object, ObjectId, TableSlot};
 use super::state::State;
 use crate::bytes::{ByteReader, ByteWriter};
-use crate::file::{LogMark, ObjectKind, ObjectPtr, Root, StoredObject};
+use crate::file::{FORMAT_VERSION, LogMark, ObjectKind, ObjectPtr, Root, StoredObject};
 use crate::home::{Home, Stored};
 use crate::io::Leads;
 use crate::table::{IndexHandle, Table, object_ptr};
@@ -72,12 +72,12 @@ impl InFile {
 
     /// Everything in the file that belongs to the version.
     /// Apart from the pages of indexes.
-    pub fn objects(&self) -> Result<Vec<Arc<StoredObject>>> {
+    pub fn objects(&self, home: &Arc<Home>) -> Result<Vec<Arc<StoredObject>>> {
         let mut objects = vec![Arc::clone(&self.directory)];
         let table = self.slot.table()?;
         let statistics = match &self.statistics {
             Some(statistics) => Some(Arc::clone(statistics)),
-            None => statistics_of(&self.directory)?,
+            None => statistics_of(home, &self.directory)?,
         };
         objects.extend(statistics);
         objects.extend(columns_in_file(&table).map(|stored| Arc::clone(stored.object())));
@@ -97,13 +97,19 @@ pub(super) fn columns_in_file(table: &Table) -> impl Iterator<Item = Stored> {
 }
 
 /// The statistics that a directory refers to.
-fn statistics_of(directory: &Arc<StoredObject>) -> Result<Option<Arc<StoredObject>>> {
+fn statistics_of(home: &Arc<Home>, directory: &Arc<StoredObject>) -> Result<Option<Arc<StoredObject>>> {
     let bytes = directory.read()?;
-    let mut from = ByteReader::new(&bytes);
-    from.u8()?;
-    crate::schema::TableSchema::read(&mut from)?;
-    from.i64()?;
-    let (file, ptr) = (Arc::clone(&directory.file), ObjectPtr::read(&mut from)?);
+    let ptr = if directory.file.format() < FORMAT_VERSION {
+        // Only all of it tells how it is to be read.
+        StoredTable::new(home, Arc::clone(directory)).parts(0, &bytes)?.statistics
+    } else {
+        let mut from = ByteReader::new(&bytes);
+        from.u8()?;
+        crate::schema::TableSchema::read(&mut from)?;
+        from.i64()?;
+        ObjectPtr::read(&mut from)?
+    };
+    let file = Arc::clone(&directory.file);
     Ok(Some(Arc::new(StoredObject { file, ptr, kind: ObjectKind::Statistics })))
 }
 
@@ -133,12 +139,21 @@ impl Store {
         self.compact_changed(&done, thoroughly)?;
         let (state, logged, rewritten) = {
             let mut commits = self.commits.lock();
+            self.retreat(&mut commits)?;
             let rewritten = std::mem::take(&mut commits.rewritten);
             (Arc::clone(&commits.tip), std::mem::take(&mut commits.logged), rewritten)
         };
-        if state.lsn != done.lsn || done.tables.values().any(InFile::can_get_statistics) {
-            self.make_durable(Arc::clone(&state))?;
+        let is_old = durable.home.file().format() < FORMAT_VERSION;
+        if state.lsn != done.lsn || is_old || done.tables.values().any(InFile::can_get_statistics) {
+            if let Err(error) = self.make_durable(Arc::clone(&state)) {
+                let mut commits = self.commits.lock();
+                self.retreat(&mut commits)?;
+                commits.logged.extend(logged.into_iter().filter(Stored::is_referenced));
+                commits.rewritten += rewritten;
+                return Err(error);
+            }
             self.forget_old_commits(&mut self.commits.lock());
+            self.forget_sure(self.commits.lock());
             let mut writes = std::mem::take(&mut done.unpublished);
             match self.write_state(&durable.home, &done, &state, &logged, &HashSet::new(), &mut writes) {
                 Ok(next) => *done = next,
@@ -194,11 +209,13 @@ impl Store {
         writes: &mut TableWrites,
     ) -> Result<Checkpointed> {
         let mut written = Written { objects: Vec::new(), home };
+        // The header says that everything has the newest format.
+        let is_old = home.file().format() < FORMAT_VERSION;
         let mut tables = HashMap::new();
         for object in state.objects() {
             let Object::Table(slot) = object else { continue };
             let known = done.tables.get(&object.id()).filter(|known| known.is_up_to_date(slot));
-            let known = known.filter(|_| !rewrite.contains(&object.id()));
+            let known = known.filter(|_| !is_old && !rewrite.contains(&object.id()));
             let in_file = match known {
                 Some(known) => InFile {
                     slot: Arc::clone(slot),
@@ -215,7 +232,7 @@ impl Store {
         }
         let catalog = home.write(ObjectKind::Catalog, 0, &catalog_bytes(self, state, &tables))?;
         written.objects.push(Arc::clone(&catalog));
-        let mut retired = retired(done, &tables, logged)?;
+        let mut retired = retired(home, done, &tables, logged)?;
         retired.extend(retired_pages(home, done, &tables, writes)?);
         let root = Root { lsn: state.lsn, catalog: catalog.ptr, extra: 0 };
         let of_root =
@@ -280,7 +297,7 @@ fn parse_catalog(
         let (id, name) = (from.u64()?, from.text()?.to_string());
         let (file, ptr) = (Arc::clone(home.file()), ObjectPtr::read(from)?);
         let directory = Arc::new(StoredObject { file, ptr, kind: ObjectKind::Directory });
-        let stored = StoredTable { home: Arc::clone(home), directory: Arc::clone(&directory) };
+        let stored = StoredTable::new(home, Arc::clone(&directory));
         let slot = TableSlot::in_file(id, name, stored);
         state.put(Object::Table(Arc::clone(&slot)));
         done.tables.insert(id, InFile { slot, directory, statistics: None });
@@ -315,6 +332,7 @@ fn catalog_bytes(store: &Store, state: &State, tables: &HashMap<ObjectId, InFile
 
 /// What the file or the log referred to until now and the new tables do not.
 fn retired(
+    home: &Arc<Home>,
     done: &Checkpointed,
     tables: &HashMap<ObjectId, InFile>,
     logged: &[Stored],
@@ -324,7 +342,7 @@ fn retired(
     for (id, known) in &done.tables {
         match tables.get(id) {
             Some(now) if now.directory.ptr == known.directory.ptr => {}
-            _ => candidates.extend(known.objects()?),
+            _ => candidates.extend(known.objects(home)?),
         }
     }
     candidates.extend(logged.iter().map(|stored| Arc::clone(stored.object())));

@@ -15,7 +15,7 @@ use super::intents::row_conflict;
 use super::object::{Object, ObjectId};
 use super::state::{State, name_key};
 use super::transaction::{Inner, RowPredicate, Transaction};
-use super::{Commits, Store, log};
+use super::{Commits, Store, Unsure, log};
 use crate::row_set::{RowSet, RowSetBuilder};
 use crate::table::{Change, ColumnSource, Piece, Table, Touched};
 use inlay_types::{Error, LogicalType, Result};
@@ -113,6 +113,7 @@ impl Transaction {
         self.store.check_names()?;
         self.store.sync_written_segments(&inner)?;
         let mut commits = self.store.commits.lock();
+        self.store.retreat(&mut commits)?;
         self.check_reads(&inner, &commits)?;
         let rebased = self.rebase(&inner, &commits)?;
         let state = self.store.log_and_install(&mut commits, rebased)?;
@@ -324,7 +325,9 @@ impl Commits {
 impl Store {
     /// Fails if a row or its table was changed by a commit after `lsn`.
     pub(super) fn check_committed_since(&self, lsn: u64, table: ObjectId, ids: &RowSet) -> Result<()> {
-        let commits = self.commits.lock();
+        let mut commits = self.commits.lock();
+        // A commit that was taken back stands in nobody's way.
+        self.retreat(&mut commits)?;
         if commits.tip.lsn == lsn {
             return Ok(());
         }
@@ -343,7 +346,11 @@ impl Store {
     /// Commits the compaction of a table, unless somebody has changed the table or is changing it. Returns whether it
     /// did. The new state is not visible yet.
     pub(super) fn commit_compaction(&self, id: ObjectId, all: bool) -> Result<bool> {
-        let tip = Arc::clone(&self.commits.lock().tip);
+        let tip = {
+            let mut commits = self.commits.lock();
+            self.retreat(&mut commits)?;
+            Arc::clone(&commits.tip)
+        };
         let Some(Object::Table(slot)) = tip.object(id) else { return Ok(false) };
         let before = slot.table()?;
         let starts = before.compactable(all);
@@ -374,19 +381,26 @@ impl Store {
     /// Gives the commit its number, hands its record to the log, and makes it the newest state. It is not visible yet.
     fn log_and_install(&self, commits: &mut Commits, rebased: Rebased) -> Result<Arc<State>> {
         let Rebased { mut state, record, deltas, references } = rebased;
+        state.epoch = commits.epoch;
         state.lsn = match &self.durable {
-            Some(durable) => durable.wal.append(&record.encode()?)?,
+            Some(durable) => durable.wal.append_in(commits.epoch, &record.encode()?)?,
             None => commits.tip.lsn + 1,
         };
+        let (mut objects, mut rewritten) = (Vec::new(), 0);
         for change in record.tables.iter().flat_map(|(_, changes)| changes) {
             let columns = stored_columns(change);
             if matches!(change, Change::Rewrite { .. }) {
-                commits.rewritten += columns.iter().map(|column| column.ptr().size).sum::<u64>();
+                rewritten += columns.iter().map(|column| column.ptr().size).sum::<u64>();
             }
+            objects.extend(columns.iter().filter(|column| !column.is_referenced()).cloned());
             columns.iter().for_each(|column| column.set_committed(state.lsn));
             commits.logged.extend(columns);
         }
+        commits.rewritten += rewritten;
         let state = Arc::new(state);
+        if self.durable.is_some() {
+            commits.unsure.push_back(Unsure { state: Arc::clone(&state), objects, rewritten });
+        }
         commits.tip = Arc::clone(&state);
         self.forget_old_commits(commits);
         commits.log.push_back(Arc::new(Committed { lsn: state.lsn, tables: deltas, references }));

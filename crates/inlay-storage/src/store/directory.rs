@@ -13,7 +13,7 @@
 //! pages of indexes when they are used.
 
 use super::log::{read_batch, read_column, write_batch, write_column};
-use crate::bytes::{ByteReader, ByteWriter};
+use crate::bytes::{ByteReader, ByteWriter, read_of_format};
 use crate::file::{ObjectKind, ObjectPtr, StoredObject};
 use crate::home::Home;
 use crate::hyperloglog::HyperLogLog;
@@ -32,8 +32,10 @@ pub(super) const INLINE_MAX: usize = 512;
 /// Where a table is in the file.
 #[derive(Clone, Debug)]
 pub(crate) struct StoredTable {
-    pub home: Arc<Home>,
+    home: Arc<Home>,
     pub directory: Arc<StoredObject>,
+    /// The version of the format that it was written in.
+    format: u32,
 }
 
 /// What a directory says.
@@ -46,6 +48,11 @@ pub(super) struct Parts {
 }
 
 impl StoredTable {
+    /// The table of this directory, which the newest header of the file leads to.
+    pub fn new(home: &Arc<Home>, directory: Arc<StoredObject>) -> Self {
+        Self { home: Arc::clone(home), directory, format: home.file().format() }
+    }
+
     /// Reads the directory.
     pub fn load(&self, id: u64) -> Result<Table> {
         let bytes = self.directory.read()?;
@@ -77,8 +84,10 @@ impl StoredTable {
 
     /// Everything that a directory itself says.
     pub(super) fn parts(&self, id: u64, bytes: &[u8]) -> Result<Parts> {
-        let mut from = ByteReader::new(bytes);
-        let from = &mut from;
+        read_of_format(self.format, bytes, |mut from| self.parts_from(id, &mut from))
+    }
+
+    fn parts_from(&self, id: u64, from: &mut ByteReader<'_>) -> Result<Parts> {
         match from.u8()? {
             VERSION => {}
             other => return Err(Error::corrupt(format!("version {other}"))),

@@ -12,7 +12,7 @@
 
 use super::object::{Counter, Object, ObjectId, TableSlot, read_counter, write_counter};
 use super::state::State;
-use crate::bytes::{ByteReader, ByteWriter};
+use crate::bytes::{ByteReader, ByteWriter, read_of_format};
 use crate::column::Column;
 use crate::file::ObjectPtr;
 use crate::home::{Home, Stored};
@@ -68,8 +68,10 @@ impl Record {
 
     /// What [`Record::encode`] wrote, by a database whose file is `home`.
     pub fn decode(bytes: &[u8], home: &Arc<Home>) -> Result<Self> {
-        let mut from = ByteReader::new(bytes);
-        let from = &mut from;
+        read_of_format(home.file().format(), bytes, |mut from| Self::read(&mut from, home))
+    }
+
+    fn read(from: &mut ByteReader<'_>, home: &Arc<Home>) -> Result<Self> {
         match from.u8()? {
             VERSION => {}
             other => return Err(Error::corrupt(format!("log record of version {other}"))),

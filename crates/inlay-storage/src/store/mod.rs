@@ -9,7 +9,9 @@
 //! ```
 //! Invariants
 //! - States are numbered by the commits they contain; a state is visible once all of its commits are durable.
-//! - After a failed write or sync nothing more is committed until the database is opened again; reads go on.
+//! - A commit that could not be written to the log, as on a full disk, is taken back ([`retreat`]), and the next one is tried.
+//!   After a failed sync, or a failed write of a header, nothing more is committed until the database is opened again; reads
+//!   go on.
 //!
 //! [`object`] and [`state`]: what there is. [`transaction`], [`commit`], [`intents`]: who may change it.
 //! [`log`], [`directory`], [`checkpoint`], [`maintain`]: how it is kept.
@@ -24,6 +26,7 @@ mod maintain;
 mod object;
 mod open;
 mod place;
+mod retreat;
 mod state;
 mod transaction;
 
@@ -92,6 +95,19 @@ struct Commits {
     logged: Vec<Stored>,
     /// Bytes of those that took the place of others, which the next checkpoint gives back.
     rewritten: u64,
+    /// The states that may not be durable yet, ascending.
+    unsure: VecDeque<Unsure>,
+    /// How often commits were taken back because the disk was full, as far as `tip` knows.
+    epoch: usize,
+}
+
+/// A commit that is taken back if the disk has no room for its record.
+#[derive(Debug)]
+struct Unsure {
+    state: Arc<State>,
+    /// What it was the first to refer to.
+    objects: Vec<Stored>,
+    rewritten: u64,
 }
 
 impl Store {
@@ -119,6 +135,8 @@ impl Store {
                 log: VecDeque::new(),
                 logged: Vec::new(),
                 rewritten: 0,
+                unsure: VecDeque::new(),
+                epoch: 0,
             }),
             visible: RwLock::new(state),
             active: Mutex::default(),
@@ -242,16 +260,25 @@ impl Store {
     /// Waits until a state is durable, and makes it visible.
     fn make_durable(&self, state: Arc<State>) -> Result<()> {
         if let Some(durable) = &self.durable {
-            let synchronous = *durable.synchronous.lock();
-            durable
-                .wal
-                .sync_to(state.lsn, synchronous)
-                .and_then(|()| durable.expect_log())
-                .inspect_err(|error| self.fail(error))?;
+            // The header says nothing of a log that is not durable.
+            let is_expected = durable.home.file().expects_log(durable.wal.salt());
+            let synchronous = if is_expected { *durable.synchronous.lock() } else { Synchronous::Full };
+            durable.wal.sync_in(state.epoch, state.lsn, synchronous).inspect_err(|error| {
+                // If it could not be written, the commit is not there, and the next one may be luckier.
+                if !durable.wal.has_forgotten(state.epoch, state.lsn) {
+                    self.fail(error);
+                }
+            })?;
+            durable.expect_log(state.epoch, state.lsn).inspect_err(|error| self.fail(error))?;
         }
         let mut visible = self.visible.write();
         if visible.lsn < state.lsn {
             *visible = state;
+        }
+        drop(visible);
+        // Whoever holds it now forgets more in a moment.
+        if let (true, Some(commits)) = (self.durable.is_some(), self.commits.try_lock()) {
+            self.forget_sure(commits);
         }
         Ok(())
     }

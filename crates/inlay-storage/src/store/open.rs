@@ -6,7 +6,7 @@ use super::log::Record;
 use super::object::ObjectId;
 use super::state::State;
 use super::{Durable, Store};
-use crate::file::{BlockFile, Root};
+use crate::file::{BlockFile, FORMAT_VERSION, Root};
 use crate::home::{Home, Stored};
 use crate::io::{Disk, FileIdentity, Leads, Place};
 use crate::table::Table;
@@ -164,7 +164,15 @@ impl Store {
         let store = Self::of(budget, Some(durable), None, state, checkpointed, next_id);
         store.commits.lock().logged = logged;
         let store = Arc::new(store);
-        store.checkpoint_if_due()?;
+        if store.home().is_some_and(|home| home.file().format() < FORMAT_VERSION) {
+            // A log has records of one format.
+            store.checkpoint()?;
+        }
+        match store.checkpoint_if_due() {
+            // It can wait until there is room: everything is in the log.
+            Err(Error::DiskFull { .. }) => {}
+            done => done?,
+        }
         Ok(store)
     }
 

@@ -7,13 +7,15 @@
 use super::{Durable, Store};
 use crate::file::LogMark;
 use crate::io::Leads;
+use crate::wal::Synchronous;
 use inlay_types::{Error, Result};
 
 impl Durable {
-    /// Before a commit that is in the log alone is acknowledged: the header says that there is a log.
-    pub fn expect_log(&self) -> Result<()> {
+    /// Before commit `lsn` of `epoch`, which is in the log alone, is acknowledged: the header says that there is a log.
+    pub fn expect_log(&self, epoch: usize, lsn: u64) -> Result<()> {
         self.home.file().expect_log(self.wal.salt(), &|| {
-            let (salt, last) = self.wal.sync_all()?;
+            self.wal.sync_in(epoch, lsn, Synchronous::Full)?;
+            let (salt, last) = self.wal.durable_end()?;
             Ok(LogMark::needed(salt, last, self.place.path()))
         })
     }
@@ -21,7 +23,8 @@ impl Durable {
     /// What a header with all transactions up to `lsn` has to say of the log. Those behind it are made durable first,
     /// however durable commits are, for the header says that they are there.
     pub fn log_mark_at(&self, lsn: u64) -> Result<LogMark> {
-        let (salt, last) = self.wal.sync_all()?;
+        self.wal.sync_all()?;
+        let (salt, last) = self.wal.durable_end()?;
         Ok(if last > lsn { LogMark::needed(salt, last, self.place.path()) } else { LogMark::covered(salt) })
     }
 

@@ -39,6 +39,8 @@ impl std::fmt::Debug for Kept {
 pub struct State {
     /// The last commit that is part of it.
     pub(crate) lsn: u64,
+    /// How often commits had been taken back when that one was made: it tells numbers apart that were given twice.
+    pub(crate) epoch: usize,
     objects: HashMap<ObjectId, Object>,
     /// Lower-case names of tables, views and sequences.
     relations: Arc<HashMap<String, ObjectId>>,

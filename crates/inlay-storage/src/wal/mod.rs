@@ -5,7 +5,11 @@
 //!
 //! Invariants
 //! - Records are numbered without gaps and chained by checksums; a record is in the file completely or not at all.
-//! - After a failed write or sync the log takes nothing more, and everyone who waits fails.
+//! - After a failed sync the log takes nothing more, and everyone who waits fails: what the disk has of it is not known. A
+//!   failed write, for want of room or whatever reason, is no such failure if the file has zeroes there as before. The
+//!   records that were not written are forgotten, their numbers are given again, and who waits for them fails (*epochs*
+//!   tell the old ones from the new). Room is taken by zeroes first, and the first sector of what is written comes last, so
+//!   that nobody who reads the log meets a record that is forgotten.
 //! - A log file is made beside the old one, durable, and then renamed over it, so there is always one complete log.
 //! - A log serves the file that it was made for ([`Tie`]) and no other. It is locked while it is open, and a name is given
 //!   to a new log only if it leads to the one that this takes the place of, or to nothing.
@@ -22,8 +26,8 @@ mod tie;
 pub use reader::{Poll, WalReader};
 pub use tie::Tie;
 
-use crate::io::{Disk, DiskFile, FileIdentity, Leads, LockKind, OpenMode, Place, WRITER_LOCK};
-use format::{Chain, LogHeader, in_sectors, offset_of};
+use crate::io::{Disk, DiskFile, FileIdentity, Leads, LockKind, OpenMode, Place, WRITER_LOCK, is_full};
+use format::{Chain, LogHeader, SECTOR, in_sectors, offset_of};
 use inlay_types::{Error, Result};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use scan::{Scanner, Step, read_header};
@@ -76,8 +80,15 @@ struct State {
     pending_from: u64,
     /// Size of the file, with the zeroes at its end.
     file_size: u64,
-    written_lsn: Lsn,
+    /// The end of the records that are written.
+    written: Chain,
     durable_lsn: Lsn,
+    /// The end of the records that were acknowledged, be they written or not.
+    promised: Chain,
+    /// For each write that failed: the last record that stayed. Their number is the epoch.
+    kept: Vec<Lsn>,
+    /// Why the last of these writes failed.
+    unwritten: Option<Error>,
     /// Somebody writes for all.
     is_busy: bool,
     failure: Option<Error>,
@@ -206,8 +217,11 @@ impl Wal {
             pending: Vec::new(),
             pending_from: chain.position,
             file_size,
-            written_lsn: chain.last_lsn,
+            written: chain,
             durable_lsn: chain.last_lsn,
+            promised: chain,
+            kept: Vec::new(),
+            unwritten: None,
             is_busy: false,
             failure: None,
         };
@@ -259,14 +273,31 @@ impl Wal {
             .map_err(|error| Error::io("cannot remove", &self.name, &error))
     }
 
-    /// Makes everything that was appended durable, and gives the log's salt and its last transaction.
-    pub fn sync_all(&self) -> Result<(u64, Lsn)> {
-        let last = self.last_lsn();
-        self.sync_to(last, Synchronous::Full)?;
+    /// Makes everything that was appended durable, or forgets it.
+    pub fn sync_all(&self) -> Result<()> {
+        let (epoch, last) = {
+            let state = self.state.lock();
+            (state.kept.len(), state.chain.last_lsn)
+        };
+        match self.sync_in(epoch, last, Synchronous::Full) {
+            // Those that stayed are written, but for ones that were acknowledged already.
+            Err(_) if self.has_forgotten(epoch, last) => {
+                let (epoch, last) = {
+                    let state = self.state.lock();
+                    (state.kept.len(), state.chain.last_lsn)
+                };
+                self.sync_in(epoch, last, Synchronous::Full)
+            }
+            synced => synced,
+        }
+    }
+
+    /// The log's salt and its last durable transaction, for the file to note. A log that failed may be another one than its
+    /// name leads to, and nothing may be noted of it.
+    pub fn durable_end(&self) -> Result<(u64, Lsn)> {
         let state = self.state.lock();
-        // A log that failed may be another one than its name leads to: nothing may be noted of it.
         state.expect_whole()?;
-        Ok((state.chain.log.salt, last))
+        Ok((state.chain.log.salt, state.durable_lsn))
     }
 
     /// Why nothing more can be logged, if so.
@@ -274,25 +305,65 @@ impl Wal {
         self.state.lock().failure.clone()
     }
 
+    /// How often records were forgotten because they could not be written, and, if that is more often than `known`, the last
+    /// record that stayed.
+    pub fn epoch(&self, known: usize) -> (usize, Option<Lsn>) {
+        let state = self.state.lock();
+        (state.kept.len(), state.kept.get(known).copied())
+    }
+
+    /// Whether a record, which was numbered in `epoch`, was forgotten since.
+    pub fn has_forgotten(&self, epoch: usize, lsn: Lsn) -> bool {
+        self.state.lock().kept.get(epoch).is_some_and(|kept| lsn > *kept)
+    }
+
     /// Puts a record into the buffer and numbers it.
+    #[cfg(test)]
     pub fn append(&self, body: &[u8]) -> Result<Lsn> {
+        self.append_in(self.epoch(0).0, body)
+    }
+
+    /// Puts a record into the buffer and numbers it. Fails if records before it have been forgotten, which the caller, who
+    /// knows of `epoch`, took for being there.
+    pub fn append_in(&self, epoch: usize, body: &[u8]) -> Result<Lsn> {
         let mut state = self.state.lock();
         let state = &mut *state;
         state.expect_whole()?;
+        if let (true, Some(cause)) = (epoch < state.kept.len(), &state.unwritten) {
+            return Err(cause.clone());
+        }
         state.chain.append(body, state.durable_lsn, &mut state.pending);
         Ok(state.chain.last_lsn)
     }
 
     /// Returns when the records up to `lsn` are as durable as asked for. After an error it is unknown whether they are.
+    #[cfg(test)]
     pub fn sync_to(&self, lsn: Lsn, synchronous: Synchronous) -> Result<()> {
+        self.sync_in(self.epoch(0).0, lsn, synchronous)
+    }
+
+    /// Returns when the records up to `lsn`, which was given in `epoch`, are as durable as asked for. After an error it is
+    /// unknown whether they are, unless [`Wal::has_forgotten`] says that they are not.
+    pub fn sync_in(&self, epoch: usize, lsn: Lsn, synchronous: Synchronous) -> Result<()> {
         let mut state = self.state.lock();
+        let failures = state.kept.len();
         loop {
+            let is_forgotten = state.kept.get(epoch).is_some_and(|kept| lsn > *kept);
+            let was_not_written = state.kept.len() > failures && lsn > state.written.last_lsn;
+            let is_promised = synchronous == Synchronous::Off && lsn <= state.promised.last_lsn;
+            if let (true, Some(cause)) = (is_forgotten || (was_not_written && !is_promised), &state.unwritten)
+            {
+                return Err(cause.clone());
+            }
             let is_done = match synchronous {
                 Synchronous::Full => state.durable_lsn >= lsn,
-                Synchronous::Normal => state.written_lsn >= lsn,
-                Synchronous::Off => state.written_lsn >= lsn || state.pending.len() < BUFFER_SIZE,
+                Synchronous::Normal => state.written.last_lsn >= lsn,
+                Synchronous::Off => is_promised || state.pending.len() < BUFFER_SIZE,
             };
             if is_done {
+                if lsn > state.promised.last_lsn {
+                    state.promised = if lsn <= state.written.last_lsn { state.written } else { state.chain };
+                }
                 return Ok(());
             }
             if let Some(cause) = &state.failure {
@@ -310,14 +381,13 @@ impl Wal {
     fn write_for_all(&self, state: &mut MutexGuard<'_, State>, sync: bool) {
         state.is_busy = true;
         let stream = std::mem::take(&mut state.pending);
-        let (from, to) = (state.pending_from, state.chain.position);
-        state.pending_from = to;
-        let (file, log, last_lsn) = (state.file.clone(), state.chain.log, state.chain.last_lsn);
-        let file_size = state.file_size;
-        let result = MutexGuard::unlocked(state, || -> io::Result<u64> {
-            let size = write_stream(&*file, &log, from, &stream, file_size)?;
+        let (from, end) = (state.pending_from, state.chain);
+        state.pending_from = end.position;
+        let (file, file_size) = (state.file.clone(), state.file_size);
+        let result = MutexGuard::unlocked(state, || -> std::result::Result<u64, Unwritten> {
+            let size = write_stream(&*file, &end.log, from, &stream, file_size)?;
             if sync {
-                file.sync()?;
+                file.sync().map_err(Unwritten::unknown)?;
             }
             Ok(size)
         });
@@ -325,12 +395,19 @@ impl Wal {
         match result {
             Ok(file_size) => {
                 state.file_size = file_size;
-                state.written_lsn = last_lsn;
+                state.written = end;
                 if sync {
-                    state.durable_lsn = last_lsn;
+                    state.durable_lsn = end.last_lsn;
                 }
             }
-            Err(error) => state.failure = Some(Error::io("cannot write the log", &self.name, &error)),
+            Err(unwritten) => {
+                let error = Error::io("cannot write the log", &self.name, &unwritten.error);
+                if unwritten.is_clean {
+                    state.forget_unwritten(stream, from, error);
+                } else {
+                    state.failure = Some(error);
+                }
+            }
         }
         self.changed.notify_all();
     }
@@ -349,7 +426,7 @@ impl Wal {
             )));
         }
         let mut scanner = Scanner::new(&*state.file, &self.name, Chain::new(log))?;
-        while scanner.chain.last_lsn < state.written_lsn {
+        while scanner.chain.last_lsn < state.written.last_lsn {
             let Step::Record(_) = scanner.next()? else { return Err(scanner.damage()) };
         }
         Ok(())
@@ -362,8 +439,12 @@ impl Wal {
     pub fn restart(&self, after_lsn: Lsn, base: u64) -> Result<()> {
         let mut state = self.state.lock();
         // Others may append while the lock is released.
+        let failures = state.kept.len();
         while state.is_busy || !state.pending.is_empty() {
             state.expect_whole()?;
+            if let (true, Some(cause)) = (state.kept.len() > failures, &state.unwritten) {
+                return Err(cause.clone());
+            }
             if state.is_busy {
                 self.changed.wait(&mut state);
             } else {
@@ -388,7 +469,12 @@ impl Wal {
             }
             Ok(None)
         };
-        let (file, chain) = write_log(&*self.disk, &self.path, log, &mut next)?;
+        let (file, chain) = write_log(&*self.disk, &self.path, log, &mut next).inspect_err(|error| {
+            // Half a log takes room that may be wanting.
+            if !matches!(error, Error::Locked { .. }) {
+                let _ = self.disk.remove(&path_beside(&self.path));
+            }
+        })?;
         expect_name_of(&*self.disk, &self.path, Some(state.file.identity()))?;
         if let Err(error) = put_in_place(&*self.disk, &self.path) {
             state.failure = Some(error.clone());
@@ -400,7 +486,7 @@ impl Wal {
         state.chain = chain;
         state.pending_from = chain.position;
         state.file_size = size;
-        state.written_lsn = chain.last_lsn;
+        (state.written, state.promised) = (chain, chain);
         state.durable_lsn = chain.last_lsn;
         self.changed.notify_all();
         Ok(())
@@ -408,6 +494,18 @@ impl Wal {
 }
 
 impl State {
+    /// Forgets the records of `stream`, from position `from`, which could not be written, and those behind them. What was
+    /// acknowledged already stays, to be written later.
+    fn forget_unwritten(&mut self, mut stream: Vec<u8>, from: u64, cause: Error) {
+        stream.append(&mut self.pending);
+        self.chain =
+            if self.promised.last_lsn > self.written.last_lsn { self.promised } else { self.written };
+        stream.truncate((self.chain.position - from) as usize);
+        (self.pending, self.pending_from) = (stream, from);
+        self.kept.push(self.chain.last_lsn);
+        self.unwritten = Some(cause);
+    }
+
     fn expect_whole(&self) -> Result<()> {
         match &self.failure {
             None => Ok(()),
@@ -502,35 +600,80 @@ fn lock(file: &dyn DiskFile, name: &str) -> Result<()> {
     }
 }
 
-/// Writes records, and zeroes behind them when the file has to grow. Returns the size of the file.
+/// Why records were not written.
+struct Unwritten {
+    error: io::Error,
+    /// The file has zeroes where they would be.
+    is_clean: bool,
+}
+
+impl Unwritten {
+    fn unknown(error: io::Error) -> Self {
+        Self { error, is_clean: false }
+    }
+
+    fn clean(error: io::Error) -> Self {
+        Self { error, is_clean: true }
+    }
+}
+
+/// Writes records, and before them zeroes as far as the file has to grow. Returns the size of the file.
 fn write_stream(
     file: &dyn DiskFile,
     log: &LogHeader,
     from: u64,
     stream: &[u8],
     file_size: u64,
-) -> io::Result<u64> {
+) -> std::result::Result<u64, Unwritten> {
     if stream.is_empty() {
         return Ok(file_size);
     }
-    let mut bytes = in_sectors(log, from, stream);
+    let bytes = in_sectors(log, from, stream);
     let offset = offset_of(from);
     let end = offset + bytes.len() as u64;
-    if end <= file_size {
-        file.write_at(&bytes, offset)?;
-        return Ok(file_size);
+    let file_size = if end <= file_size { file_size } else { grow(file, file_size, end)? };
+    // Without its first sector the rest is no record, for whoever reads.
+    let in_first = (SECTOR - offset % SECTOR).min(bytes.len() as u64);
+    let (first, rest) = bytes.split_at(in_first as usize);
+    let written = match rest {
+        [] => Ok(()),
+        rest => file.write_at(rest, offset + in_first),
+    };
+    let Err(error) = written.and_then(|()| file.write_at(first, offset)) else { return Ok(file_size) };
+    // There are disks that need room for what is overwritten. Nothing of it may come back after a power cut.
+    match write_zeroes(file, offset, end).1.and_then(|()| file.sync()) {
+        Ok(()) => Err(Unwritten::clean(error)),
+        Err(_) => Err(Unwritten::unknown(error)),
     }
-    let records_size = bytes.len();
+}
+
+/// Writes zeroes from the end of the file to `end` and, if there is room, on from there. Returns the size of the file.
+fn grow(file: &dyn DiskFile, file_size: u64, end: u64) -> std::result::Result<u64, Unwritten> {
     let growth = (end / 4).clamp(GROWTH_MIN, GROWTH_MAX);
     let grown = (end + growth).next_multiple_of(4096);
-    bytes.resize((grown - offset) as usize, 0);
-    match file.write_at(&bytes, offset) {
+    let (reached, outcome) = write_zeroes(file, file_size, grown);
+    match outcome {
         Ok(()) => Ok(grown),
-        // There may be room for the records without the zeroes.
-        Err(error) if error.kind() == io::ErrorKind::StorageFull => {
-            file.write_at(&bytes[..records_size], offset)?;
-            Ok(file.size()?.max(end))
+        Err(_) if reached >= end => Ok(reached),
+        Err(error) if is_full(&error) && write_zeroes(file, reached, end).1.is_ok() => Ok(end),
+        Err(error) => {
+            // Others want for the room, too. What fails here is written over by the next record.
+            let _ = file.set_size(file_size);
+            Err(Unwritten::clean(error))
         }
-        Err(error) => Err(error),
     }
+}
+
+/// Writes zeroes, in parts, and says how far it came.
+fn write_zeroes(file: &dyn DiskFile, from: u64, to: u64) -> (u64, io::Result<()>) {
+    let zeroes = vec![0; (to - from).min(COPY_SIZE as u64) as usize];
+    let mut at = from;
+    while at < to {
+        let size = (to - at).min(COPY_SIZE as u64);
+        if let Err(error) = file.write_at(&zeroes[..size as usize], at) {
+            return (at, Err(error));
+        }
+        at += size;
+    }
+    (at, Ok(()))
 }

@@ -270,6 +270,60 @@ fn a_failed_sync_fails_everyone_from_then_on() {
     assert!(matches!(wal.restart(1, 0), Err(Error::ReadOnly { .. })));
 }
 
+/// The disk is full at one call after the other; what was acknowledged until then and afterwards is there, and no more.
+#[test]
+fn a_full_disk_fails_the_records_that_have_no_room_and_the_log_goes_on() {
+    for (call, fault) in (0..6).flat_map(|call| [(call, Fault::Full), (call, Fault::ShortWrite)]) {
+        let simulated = SimulatedDisk::new(1);
+        let disk: Arc<dyn Disk> = Arc::new(simulated.clone());
+        let wal = Wal::create(&disk, path(), &Tie::of(ID, 0), None).unwrap();
+        (0..3).for_each(|_| assert!(commit(&wal).is_ok()));
+        match fault {
+            Fault::Full => simulated.fail_from(simulated.calls() + call, fault),
+            _ => simulated.fail_call(simulated.calls() + call, fault),
+        }
+        let mut acknowledged = 3;
+        let error = loop {
+            // A write that was to stop short was a sync.
+            if acknowledged > 20 {
+                break None;
+            }
+            // Larger than what the file has grown by.
+            let body = vec![acknowledged as u8 + 1; 200_000];
+            match wal.append(&body).and_then(|lsn| wal.sync_to(lsn, Synchronous::Full)) {
+                Ok(()) => acknowledged += 1,
+                Err(error) => break Some(error),
+            }
+        };
+        let Some(error) = error else { continue };
+        assert!(matches!(error.sqlstate(), "53100" | "58030"), "{call}: {error}");
+        assert_eq!(wal.failure(), None, "{call}");
+        // Whoever appended before cannot take the numbers for its own.
+        let (epoch, kept) = wal.epoch(0);
+        assert_eq!((epoch, kept), (1, Some(acknowledged)));
+        assert!(wal.sync_in(0, acknowledged + 1, Synchronous::Full).is_err());
+        assert!(wal.append_in(0, b"x").is_err());
+        wal.sync_in(0, acknowledged, Synchronous::Full).unwrap();
+        simulated.repair();
+        let lsn = wal.append(&[9; 300]).unwrap();
+        assert_eq!(lsn, acknowledged + 1);
+        wal.sync_to(lsn, Synchronous::Full).unwrap();
+        wal.verify().unwrap();
+        drop(wal);
+        for disk in [simulated.after_power_cut(call as u64), simulated] {
+            let disk: Arc<dyn Disk> = Arc::new(disk);
+            let mut seen = Vec::new();
+            Wal::open(&disk, path(), &Tie::of(ID, 0), &mut |lsn, body| {
+                seen.push((lsn, body.len()));
+                Ok(())
+            })
+            .unwrap();
+            assert_eq!(seen.len() as u64, lsn);
+            assert_eq!(seen.last(), Some(&(lsn, 300)));
+        }
+    }
+}
+
 #[test]
 fn committers_share_a_sync() {
     let simulated = SimulatedDisk::new(1);

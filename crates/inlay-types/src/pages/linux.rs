@@ -44,7 +44,8 @@ impl PoolFile {
     }
 
     pub fn grow(&self, size: u64) -> bool {
-        self.file.set_len(size).is_ok()
+        // A limit of files counts for memory in a file as well.
+        crate::size_limit::check_file_size(size).is_ok() && self.file.set_len(size).is_ok()
     }
 
     /// Gives the memory of some bytes back.

@@ -154,6 +154,8 @@ impl Gather<'_> {
 
     /// Tables, with what has to be read for them; one that cannot be read is left out, and the statement fails.
     pub fn table(&self, seen: &Seen, id: ObjectId) -> Option<Arc<Table>> {
+        // An index of no table, which a file of an earlier version may have, is no reason to fail.
+        let Some(Object::Table(_)) = seen.state.object(id) else { return None };
         self.names.noted(seen.state.table(id))
     }
 }

@@ -19,11 +19,14 @@ mod alter_matrix;
 mod cancel;
 mod changes;
 mod crash;
+mod crash_all;
 mod crash_processes;
 mod damage;
 mod define_pairs;
 mod examples;
+mod full_disk;
 mod functions;
+mod golden;
 mod hostile;
 #[cfg(unix)]
 mod identity;

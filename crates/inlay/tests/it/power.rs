@@ -9,6 +9,7 @@ use crate::support::disk::{self, SimulatedDisk};
 use crate::support::random::Random;
 use crate::support::steps::{self, Content, Progress};
 use crate::support::{amount, cases, report, sql};
+use inlay::Connection;
 use inlay_storage::io::Fault;
 use std::sync::Arc;
 
@@ -87,12 +88,13 @@ fn check_prefix(
 #[test]
 fn a_failing_call_is_a_clean_error_and_loses_nothing() {
     // Whether the fault stays is the second part: a full disk mostly does.
-    const FAULTS: [(Fault, bool); 6] = [
+    const FAULTS: [(Fault, bool); 7] = [
         (Fault::Eio, false),
         (Fault::NoSpace, false),
         (Fault::ShortWrite, false),
         (Fault::FailedSync, false),
         (Fault::NoSpace, true),
+        (Fault::Full, true),
         (Fault::FailedSync, true),
     ];
     let (contents, calls) = steps::clean_run();
@@ -122,6 +124,25 @@ enum Outcome {
     Refused,
     /// A step failed; the next try succeeded.
     WentOn,
+}
+
+/// Does the steps that are left on a disk that works again. Returns whether the database took them.
+fn go_on(contents: &[Content], progress: &mut Progress, connection: &Connection) -> Result<bool, String> {
+    let steps = steps::SESSIONS.concat();
+    while progress.acknowledged < steps.len() {
+        progress.begun = progress.acknowledged + 1;
+        match steps::run_step(connection, steps[progress.acknowledged]) {
+            Ok(()) => progress.acknowledged += 1,
+            Err(error) if error.sqlstate() == "25006" => return Ok(false),
+            Err(error) => return Err(format!("on a disk that works again: {} {error}", error.sqlstate())),
+        }
+    }
+    let found = steps::content(connection).map_err(|error| format!("in the end: {error}"))?;
+    sql::verify(connection)?;
+    match found == contents[steps.len()] {
+        true => Ok(true),
+        false => Err(format!("going on led to {found:?}")),
+    }
 }
 
 /// Lets one call fail, looks at the open database, goes on if it lets us, then opens it again: once as the disk shows
@@ -158,6 +179,12 @@ fn failing_call(contents: &[Content], call: usize, (fault, stays): (Fault, bool)
             Err(error) if CLEAN.contains(&error.sqlstate()) => {}
             Err(error) => return Err(format!("{fault:?}, tried again: {} {error}", error.sqlstate())),
         }
+        disk.repair();
+        outcome = match go_on(contents, &mut progress, &connection)? {
+            false if fault == Fault::Full => return Err("not usable though there is room again".to_string()),
+            false => outcome,
+            true => Outcome::WentOn,
+        };
     }
     for (how, disk) in [
         ("a power cut", Arc::new(disk.after_power_cut(call as u64))),

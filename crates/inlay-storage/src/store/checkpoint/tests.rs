@@ -65,7 +65,7 @@ fn check_space(store: &Store) {
     let done = store.checkpointed.lock();
     reached.extend(done.catalog.iter().map(|catalog| catalog.ptr));
     for in_file in done.tables.values() {
-        reached.extend(in_file.objects().unwrap().iter().map(|object| object.ptr));
+        reached.extend(in_file.objects(store.home().unwrap()).unwrap().iter().map(|object| object.ptr));
     }
     let problems = store.home().unwrap().file().verify_space(&reached);
     assert!(problems.is_empty(), "{problems:?}");

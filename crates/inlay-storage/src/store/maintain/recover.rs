@@ -189,7 +189,7 @@ impl Rescue {
     fn stored(&self, ptr: ObjectPtr) -> StoredTable {
         let file = Arc::clone(self.home.file());
         let directory = Arc::new(StoredObject { file, ptr, kind: ObjectKind::Directory });
-        StoredTable { home: Arc::clone(&self.home), directory }
+        StoredTable::new(&self.home, directory)
     }
 
     /// A table by its directory, without its statistics.

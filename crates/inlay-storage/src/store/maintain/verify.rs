@@ -54,7 +54,8 @@ impl Store {
 
     /// Adds what is in use without being reached from the catalog by way of row groups.
     fn add_known(&self, done: &Checkpointed, reached: &mut HashMap<u64, ObjectPtr>) {
-        let objects = done.tables.values().filter_map(|in_file| in_file.objects().ok()).flatten();
+        let Some(home) = self.home() else { return };
+        let objects = done.tables.values().filter_map(|in_file| in_file.objects(home).ok()).flatten();
         let mut reach = |ptr: ObjectPtr| {
             reached.entry(ptr.block).or_insert(ptr);
         };
@@ -148,7 +149,7 @@ impl<'a> Check<'a> {
     fn table(&mut self, name: &str, directory: &Arc<StoredObject>) -> Result<()> {
         let place = format!("table \"{name}\"");
         self.reach(&place, directory.ptr);
-        let stored = StoredTable { home: Arc::clone(self.home), directory: Arc::clone(directory) };
+        let stored = StoredTable::new(self.home, Arc::clone(directory));
         let parts = match directory.read().and_then(|bytes| stored.parts(0, &bytes)) {
             Ok(parts) => parts,
             Err(error) => {

@@ -8,7 +8,9 @@
 
 pub mod cases;
 pub mod disk;
+pub mod dump;
 pub mod folder;
+pub mod grammar;
 pub mod hermitage;
 pub mod history;
 pub mod random;
