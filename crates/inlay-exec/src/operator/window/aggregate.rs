@@ -447,7 +447,9 @@ impl Preparing<'_> {
 fn rank_keys(vector: &Vector) -> Option<Vector> {
     use LogicalType as T;
     match vector.ty() {
-        T::TinyInt | T::SmallInt | T::Integer | T::BigInt | T::Date | T::Timestamp => Some(vector.clone()),
+        T::TinyInt | T::SmallInt | T::Integer | T::BigInt | T::HugeInt => Some(vector.clone()),
+        T::UTinyInt | T::USmallInt | T::UInteger | T::UBigInt => Some(vector.clone()),
+        T::Date | T::Timestamp => Some(vector.clone()),
         T::Double => {
             let key = |value: &f64| {
                 let bits = if value.is_nan() { f64::NAN.abs() } else { *value }.to_bits() as i64;
