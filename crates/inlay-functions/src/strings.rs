@@ -11,6 +11,7 @@ use inlay_types::LogicalType::{BigInt, Blob, Boolean, Integer, Varchar};
 use inlay_types::limits::Meter;
 use inlay_types::{Error, LogicalType, Result, Vector, View};
 use memchr::memmem;
+use std::collections::HashMap;
 use std::sync::Arc;
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -548,13 +549,16 @@ fn replace(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
 fn translate(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     let (source, from, to) = (TextColumn::of(args[0]), TextColumn::of(args[1]), TextColumn::of(args[2]));
     write_text(args, len, out, |row, text| {
+        // What each character becomes, the first time that it is listed; nothing behind the end of the other list.
+        let mut to = to.text(row).chars();
+        let mut becomes: HashMap<char, Option<char>> = HashMap::new();
+        for c in from.text(row).chars() {
+            let other = to.next();
+            becomes.entry(c).or_insert(other);
+        }
         let mut encoded = [0; 4];
         for c in source.text(row).chars() {
-            let kept = match from.text(row).chars().position(|f| f == c) {
-                None => Some(c),
-                Some(index) => to.text(row).chars().nth(index),
-            };
-            if let Some(c) = kept {
+            if let Some(c) = becomes.get(&c).copied().unwrap_or(Some(c)) {
                 text.extend_from_slice(c.encode_utf8(&mut encoded).as_bytes());
             }
         }

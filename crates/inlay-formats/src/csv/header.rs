@@ -1,7 +1,7 @@
 //! Names of columns from the first line of a file.
 
 use inlay_types::LogicalType;
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 /// Names of columns that have none.
 pub(super) fn default_names(width: usize) -> Vec<String> {
@@ -10,7 +10,7 @@ pub(super) fn default_names(width: usize) -> Vec<String> {
 
 /// Names of a header; missing ones are numbered, repeated ones get a suffix.
 pub(super) fn names(first: &[Option<String>], width: usize) -> Vec<String> {
-    let mut taken = HashSet::with_capacity(width);
+    let mut taken = Taken::with_capacity(width);
     let name = |index: usize| {
         let given = first.get(index).cloned().flatten().filter(|name| !name.is_empty());
         unique(given.unwrap_or_else(|| format!("column{index}")), &mut taken)
@@ -18,14 +18,26 @@ pub(super) fn names(first: &[Option<String>], width: usize) -> Vec<String> {
     (0..width).map(name).collect()
 }
 
-fn unique(name: String, taken: &mut HashSet<String>) -> String {
-    let mut own = name.clone();
-    let mut suffix = 1;
-    while !taken.insert(own.to_lowercase()) {
-        own = format!("{name}_{suffix}");
+/// Names in small letters, with the last number that was put behind each: equal names do not count through the numbers again.
+type Taken = HashMap<String, usize>;
+
+fn unique(name: String, taken: &mut Taken) -> String {
+    let base = name.to_lowercase();
+    let Some(&used) = taken.get(&base) else {
+        taken.insert(base, 0);
+        return name;
+    };
+    let mut suffix = used;
+    loop {
         suffix += 1;
+        let own = format!("{name}_{suffix}");
+        let lower = own.to_lowercase();
+        if !taken.contains_key(&lower) {
+            taken.insert(lower, 0);
+            taken.insert(base, suffix);
+            return own;
+        }
     }
-    own
 }
 
 /// Words that need quotes as names of columns.
@@ -107,7 +119,7 @@ const RESERVED: &[&str] = &[
 
 /// `normalize_names`: names that need no quotes: letters, digits and underscores, in lower case.
 pub(super) fn normalize(columns: &mut [(String, LogicalType)]) {
-    let mut taken = HashSet::with_capacity(columns.len());
+    let mut taken = Taken::with_capacity(columns.len());
     for (name, _) in columns {
         let mut plain = String::with_capacity(name.len());
         for c in name.trim().chars() {

@@ -146,9 +146,16 @@ impl<'a> Json<'a> {
             (Self::Array(items), Json::Array(wanted)) => {
                 wanted.iter().all(|wanted| items.iter().any(|item| item.contains(wanted, fuel)))
             }
-            (Self::Object(members), Json::Object(wanted)) => wanted.iter().all(|(key, wanted)| {
-                members.iter().any(|(name, value)| name == key && value.contains(wanted, fuel))
-            }),
+            (Self::Object(members), Json::Object(wanted)) => {
+                // Only names that are looked for are worth a place: objects with many members are asked for a few.
+                let mut named: HashMap<&str, Vec<&Json<'_>>> =
+                    wanted.iter().map(|(key, _)| (&**key, Vec::new())).collect();
+                for (name, value) in members {
+                    named.get_mut(&**name).into_iter().for_each(|values| values.push(value));
+                }
+                let known = |key: &str| named.get(key).map_or(&[][..], Vec::as_slice);
+                wanted.iter().all(|(key, part)| known(key).iter().any(|value| value.contains(part, fuel)))
+            }
             (own, part) => own == part,
         };
         holds

@@ -16,6 +16,7 @@ use inlay_functions::registry::resolve_aggregate;
 use inlay_kernels::resolve::ArgType;
 use inlay_storage::{Deferral, Origin};
 use inlay_types::{Error, LogicalType, Result};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Columns that INSERT without a column list gives: all that are not generated.
@@ -284,15 +285,18 @@ impl Binder<'_> {
         let mut output = bound.output;
         let given: Vec<ColumnId> = output.iter().map(|column| column.id).collect();
         let mut items: Vec<(ColumnId, Expr)> = Vec::with_capacity(output.len());
+        let computed: HashMap<usize, &Expr> =
+            generated.iter().map(|(position, value)| (*position, value)).collect();
+        let mut made = HashSet::new();
         for (index, column) in output.iter_mut().enumerate() {
-            let value = match generated.iter().find(|(position, _)| *position == index) {
-                Some((_, value)) => {
+            let value = match computed.get(&index).copied() {
+                Some(value) => {
                     column.id = self.columns.add(column.name.clone(), value.ty());
                     with_columns(value.clone(), |position| Some(self.column(given[position])))
                 }
                 None => self.column(column.id),
             };
-            if !items.iter().any(|(known, _)| *known == column.id) {
+            if made.insert(column.id) {
                 items.push((column.id, value));
             }
         }
@@ -484,7 +488,7 @@ impl Binder<'_> {
         let columns = visible_columns(table.table.schema(), columns);
         let columns = columns.into_iter().map(|(name, id)| RelationColumn::new(name, id)).collect();
         let mut scope = Scope::new();
-        scope.relations.push(Relation { name, columns, row_id: Some(row_id) });
+        scope.relations.push(Relation::new(name, columns, Some(row_id)));
         self.scopes.push(scope);
         (plan, row_id, ids)
     }

@@ -3,6 +3,7 @@
 //! An expression with COLUMNS becomes one expression per column, before anything is bound: each copy has a reference to
 //! its column in the place of COLUMNS. Several COLUMNS in one expression go together, so they must mean the same columns.
 
+use super::known::Names;
 use super::scope::{Entry, EntrySource, Relation, same_name};
 use super::{Binder, name, with_stack};
 use crate::parser::ast::{
@@ -75,21 +76,28 @@ impl Binder<'_> {
                 return Err(self.undefined_star(name, *pos));
             }
         }
+        if exclude.is_empty() && replace.is_empty() && rename.is_empty() {
+            return Ok(columns);
+        }
+        let known = Names::of(columns.iter().map(|column| column.column.as_str()));
         let replaced = replace.iter().map(|(_, name)| name);
         for name in exclude.iter().chain(replaced).chain(rename.iter().map(|(name, _)| name)) {
-            if !columns.iter().any(|column| same_name(&column.column, &name.value)) {
+            if !known.contains(&name.value) {
                 let known = columns.iter().map(|column| column.column.as_str());
                 let candidates = near_names(&name.value, known);
                 let error = Error::UndefinedColumn { name: name.value.clone(), candidates };
                 return Err(self.at(error, name.pos));
             }
         }
-        columns.retain(|column| !exclude.iter().any(|name| same_name(&name.value, &column.column)));
+        let excluded = Names::of(exclude.iter().map(|name| name.value.as_str()));
+        let replaced = Names::of(replace.iter().map(|(_, name)| name.value.as_str()));
+        let renamed = Names::of(rename.iter().map(|(from, _)| from.value.as_str()));
+        columns.retain(|column| !excluded.contains(&column.column));
         for column in &mut columns {
-            if let Some((expr, _)) = replace.iter().find(|(_, name)| same_name(&name.value, &column.column)) {
+            if let Some((expr, _)) = replaced.first(&column.column).and_then(|place| replace.get(place)) {
                 column.source = EntrySource::Written(Rc::new(expr.clone()));
             }
-            if let Some((_, to)) = rename.iter().find(|(from, _)| same_name(&from.value, &column.column)) {
+            if let Some((_, to)) = renamed.first(&column.column).and_then(|place| rename.get(place)) {
                 column.name.clone_from(&to.value);
             }
         }
@@ -365,9 +373,8 @@ impl Binder<'_> {
     /// The name of a column as its table spells it, which a result's column keeps.
     pub(super) fn stored_name(&mut self, parts: &[Ident]) -> Result<Option<String>> {
         let Some(last) = parts.last() else { return Ok(None) };
-        let columns = self.scope()?.relations.iter().flat_map(|relation| &relation.columns);
-        let found = columns.into_iter().find(|column| same_name(&column.name, &last.value));
-        Ok(found.map(|column| column.name.clone()))
+        let mut named = self.scope()?.relations.iter().flat_map(|relation| relation.named(&last.value));
+        Ok(named.next().map(|column| column.name.clone()))
     }
 
     /// `#n`: the name and the column.
@@ -388,8 +395,7 @@ impl Binder<'_> {
 
 /// Whether `table.name` means one column only.
 fn is_plain_name(relation: &Relation, name: &str) -> bool {
-    !relation.name.is_empty()
-        && relation.columns.iter().filter(|column| same_name(&column.name, name)).count() == 1
+    !relation.name.is_empty() && relation.places(name).len() == 1
 }
 
 /// `expr` with `column` in the place of COLUMNS.

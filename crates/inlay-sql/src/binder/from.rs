@@ -1,6 +1,7 @@
 //! FROM: tables, views, files, functions, subqueries and joins.
 
 use super::indexed::visible_columns;
+use super::known::Names;
 use super::object::Home;
 use super::query_function::is_query_function;
 use super::recursive::{RECURRING, recurring_name};
@@ -106,7 +107,7 @@ impl Binder<'_> {
             return Err(self.at(Error::bind(message), pos));
         }
         let columns = columns.into_iter().map(|(name, id)| RelationColumn::new(name, id)).collect();
-        scope.relations.push(Relation { name, columns, row_id: None });
+        scope.relations.push(Relation::new(name, columns, None));
         Ok(())
     }
 
@@ -509,14 +510,14 @@ impl Binder<'_> {
                 .flat_map(|r| r.columns.iter().filter(|c| !c.hidden).map(|c| c.name.clone()))
                 .collect()
         };
-        let right = visible(&relations[middle..]);
-        let mut names: Vec<Ident> = Vec::new();
-        for name in visible(&relations[start..middle]) {
-            let is_new = !names.iter().any(|known| same_name(&known.value, &name));
-            if is_new && right.iter().any(|other| same_name(other, &name)) {
-                names.push(Ident { value: name, pos });
-            }
-        }
+        let (left, right) = (visible(&relations[start..middle]), visible(&relations[middle..]));
+        let (left_names, right_names) =
+            (Names::of(left.iter().map(String::as_str)), Names::of(right.iter().map(String::as_str)));
+        let is_common = |(place, name): &(usize, String)| {
+            left_names.first(name) == Some(*place) && right_names.contains(name)
+        };
+        let common = left.iter().cloned().enumerate().filter(is_common);
+        let names: Vec<Ident> = common.map(|(_, value)| Ident { value, pos }).collect();
         if names.is_empty() {
             return Err(
                 self.at(Error::bind("NATURAL JOIN: the two sides have no column name in common"), pos)
@@ -544,10 +545,18 @@ impl Binder<'_> {
                 let candidates = near_names(&name.value, known);
                 Error::UndefinedColumn { name: name.value.clone(), candidates }
             };
-            let left_missing = missing(&relations[start..middle]);
-            let right_missing = missing(&relations[middle..]);
-            let left = self.placed(left, name.pos)?.ok_or_else(|| self.at(left_missing, name.pos))?;
-            let right = self.placed(right, name.pos)?.ok_or_else(|| self.at(right_missing, name.pos))?;
+            let absent = match (&left, &right) {
+                (Ok(None), _) => Some(missing(&relations[start..middle])),
+                (Ok(_), Ok(None)) => Some(missing(&relations[middle..])),
+                _ => None,
+            };
+            let (left, right) = (self.placed(left, name.pos)?, self.placed(right, name.pos)?);
+            if let Some(error) = absent {
+                return Err(self.at(error, name.pos));
+            }
+            let (Some(left), Some(right)) = (left, right) else {
+                return Err(Error::internal("a column of USING was not found"));
+            };
             conditions.push(self.comparison(
                 CompareOp::Eq,
                 self.column(left),
@@ -555,15 +564,17 @@ impl Binder<'_> {
                 name.pos,
             )?);
             let relations = &mut self.scope()?.relations;
-            for column in relations[middle..].iter_mut().flat_map(|relation| &mut relation.columns) {
-                if same_name(&column.name, &name.value) {
-                    column.hidden = true;
+            for relation in &mut relations[middle..] {
+                for place in relation.places(&name.value) {
+                    relation.columns[place].hidden = true;
                 }
             }
             if kind == WrittenJoin::Right {
-                for column in relations[start..middle].iter_mut().flat_map(|relation| &mut relation.columns) {
-                    if same_name(&column.name, &name.value) && !column.hidden {
-                        column.merged = Some(right);
+                for relation in &mut relations[start..middle] {
+                    for place in relation.places(&name.value) {
+                        if !relation.columns[place].hidden {
+                            relation.columns[place].merged = Some(right);
+                        }
                     }
                 }
             }
@@ -579,9 +590,8 @@ impl Binder<'_> {
         let mut pairs = Vec::new();
         for (relation_index, relation) in relations.iter().enumerate().take(middle).skip(start) {
             for (index, column) in relation.columns.iter().enumerate().filter(|(_, column)| !column.hidden) {
-                let hidden = relations[middle..].iter().flat_map(|r| &r.columns);
-                if let Some(right) = hidden.into_iter().find(|c| c.hidden && same_name(&c.name, &column.name))
-                {
+                let mut named = relations[middle..].iter().flat_map(|r| r.named(&column.name));
+                if let Some(right) = named.find(|c| c.hidden) {
                     pairs.push((
                         relation_index,
                         index,

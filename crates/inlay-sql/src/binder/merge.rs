@@ -2,7 +2,7 @@
 
 use super::object::Target;
 use super::row::{Positions, with_columns};
-use super::scope::{Phase, Relation, RelationColumn, Scope, same_name};
+use super::scope::{Phase, Relation, RelationColumn, Scope};
 use super::subquery::{Pending, attach, combine};
 use super::{Binder, Bound, Output};
 use crate::parser::ast::{self, ExprKind, Ident, Pos};
@@ -49,7 +49,7 @@ impl Binder<'_> {
         let target: Vec<ColumnId> = columns.iter().map(|(_, id)| *id).collect();
         let columns = super::indexed::visible_columns(schema, columns);
         let columns = columns.into_iter().map(|(name, id)| RelationColumn::new(name, id)).collect();
-        self.scope()?.relations.push(Relation { name: name.to_string(), columns, row_id: Some(row_id) });
+        self.scope()?.relations.push(Relation::new(name.to_string(), columns, Some(row_id)));
         let conjuncts = super::select::conjuncts(&merge.on);
         let (conditions, pending) = self.in_phase(Phase::From, |binder| {
             conjuncts.into_iter().map(|one| binder.condition(one, "ON")).collect::<Result<Vec<_>>>()
@@ -197,10 +197,8 @@ impl Binder<'_> {
         for index in super::change::insertable(shared.schema) {
             let column = &shared.schema.columns[index];
             let relations = &self.scope()?.relations[..shared.source_relations];
-            let named = relations.iter().flat_map(|relation| &relation.columns);
-            let found =
-                named.filter(|other| same_name(&other.name, &column.name)).map(|other| other.id).next();
-            let Some(id) = found else {
+            let found = relations.iter().flat_map(|relation| relation.named(&column.name)).next();
+            let Some(id) = found.map(|other| other.id) else {
                 let message = format!("the source of MERGE has no column \"{}\"", column.name);
                 return Err(self.at(Error::bind(message), pos));
             };

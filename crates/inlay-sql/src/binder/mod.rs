@@ -35,6 +35,7 @@ mod grouping;
 mod histogram;
 mod host_table;
 mod indexed;
+mod known;
 mod lambda;
 mod limit;
 mod macros;
@@ -196,6 +197,8 @@ struct Binder<'a> {
     view_depth: usize,
     /// CTEs defined so far.
     cte_count: usize,
+    /// How many CTEs belong to the queries and views that are being bound, one in another.
+    ctes_around: usize,
     /// Tables in FROM so far.
     relation_count: usize,
     /// Nodes of expressions put in the place of aliases so far.
@@ -264,6 +267,7 @@ impl<'a> Binder<'a> {
             aggregate_frames: Vec::new(),
             view_depth: 0,
             cte_count: 0,
+            ctes_around: 0,
             relation_count: 0,
             copied_nodes: 0,
             macros: macros::Macros::default(),

@@ -1,10 +1,11 @@
 //! PIVOT and UNPIVOT, as the queries that they are short for.
 //!
 //! `PIVOT t ON c USING sum(x)` is `SELECT others, sum(x) FILTER (c IS NOT DISTINCT FROM 'v') AS "v", ... GROUP BY others`.
-//! Without IN the values are looked up in the data while binding, in the same transaction. UNPIVOT joins each row with
-//! the numbers of its columns.
+//! Without IN the values are looked up in the data while binding, in the same transaction. UNPIVOT makes a list of
+//! each row's columns, and rows of its elements.
 
 use super::build::Build;
+use super::known::Names;
 use super::scope::{Phase, Relation, Scope, same_name};
 use super::subquery::{Pending, attach};
 use super::{Binder, Output, name};
@@ -19,8 +20,6 @@ use inlay_types::{Error, LogicalType, Result, Value};
 
 /// Most columns that a PIVOT makes of values.
 const PIVOT_COLUMNS_MAX: usize = 100_000;
-/// The column that counts the columns of an UNPIVOT.
-const NUMBER: &str = "(number)";
 
 /// A source that has been bound, to be read where [`TableRef::Prepared`] stands.
 pub(super) struct Prepared {
@@ -357,21 +356,33 @@ impl Binder<'_> {
                 }
             }
         }
-        let is_used = |name: &String| used.iter().any(|used| same_name(used, name));
-        let kept = names.iter().enumerate().filter(|(_, name)| !is_used(name));
-        let mut items: Vec<SelectItem> =
-            kept.map(|(index, name)| build.item(build.position(index + 1), name.clone())).collect();
-        let count = labels.len();
-        items.push(build.item(build.choose(build.column(NUMBER), labels), unpivot.name.value.clone()));
-        let chosen: Vec<Expr> =
-            columns.into_iter().map(|values| build.choose(build.column(NUMBER), values)).collect();
-        for (value, name) in chosen.iter().zip(&unpivot.values) {
-            items.push(build.item(value.clone(), name.value.clone()));
-        }
-        let from = vec![TableRef::Prepared(source), build.numbers(count, NUMBER)];
-        let mut select = build.select(items, from);
+        let used = Names::of(used.iter().map(String::as_str));
+        let kept = names.iter().enumerate().filter(|(_, name)| !used.contains(name));
+        let kept: Vec<(usize, &String)> = kept.collect();
+        // A list per row and its elements: to choose one column of many by its number would look at all of them for each.
+        let lists = std::iter::once(labels).chain(columns);
+        let elements =
+            lists.map(|list| build.call("unnest", vec![build.call("list_value", list)])).collect::<Vec<_>>();
+        let made = std::iter::once(&unpivot.name).chain(&unpivot.values).map(|name| name.value.clone());
+        let names: Vec<String> = kept.iter().map(|(_, name)| (*name).clone()).chain(made).collect();
+        let values = kept.iter().map(|(index, _)| build.position(index + 1)).chain(elements);
+        let inner: Vec<SelectItem> =
+            values.zip(&names).map(|(value, name)| build.item(value, name.clone())).collect();
+        let rows =
+            TableRef::Subquery {
+                query: Box::new(build.query(QueryBody::Select(Box::new(
+                    build.select(inner, vec![TableRef::Prepared(source)]),
+                )))),
+                alias: None,
+                lateral: false,
+            };
+        let outer = names.into_iter().enumerate();
+        let items = outer.map(|(index, name)| build.item(build.position(index + 1), name)).collect();
+        let mut select = build.select(items, vec![rows]);
         if !unpivot.include_nulls {
-            select.filter = build.and(chosen.into_iter().map(|value| build.is_not_null(value)).collect());
+            let first = kept.len() + 2;
+            let values = first..first + width;
+            select.filter = build.and(values.map(|place| build.is_not_null(build.position(place))).collect());
         }
         self.written_query(select, "unpivot", unpivot.alias.as_ref(), unpivot.pos)
     }

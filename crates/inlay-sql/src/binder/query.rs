@@ -1,14 +1,16 @@
 //! Queries around SELECT: WITH, VALUES, set operations, ORDER BY and LIMIT of a whole.
 
+use super::known::Names;
 use super::scope::{CteFrame, Entry, EntrySource, Phase, Relation, RelationColumn, Scope, same_name};
 use super::select::Tail;
 use super::subquery::{attach, free_columns};
 use super::{Binder, Bound, Output, Shared, with_stack};
 use crate::parser::ast::{self, ExprKind, Ident, Literal, OrderBy, Pos, Query, QueryBody, SetOperation};
-use crate::parser::limits::CTES_MAX;
+use crate::parser::limits::{ALL_CTES_MAX, CTES_MAX};
 use crate::plan::{ColumnId, Columns, Expr, HeldRows, Plan, SetOpKind, SharedId, SortKey};
 use inlay_catalog::TableSource;
 use inlay_types::{Error, LogicalType, Result};
+use std::collections::HashSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -46,8 +48,9 @@ impl Binder<'_> {
     /// Binds a query. It may read columns of the scopes that are open.
     pub(super) fn query(&mut self, query: &Query) -> Result<Bound> {
         with_stack(|| {
-            let frames = self.ctes.len();
+            let (frames, around) = (self.ctes.len(), self.ctes_around);
             let bound = self.query_with(query);
+            self.ctes_around = around;
             self.leave_ctes(frames, bound)
         })
     }
@@ -76,8 +79,15 @@ impl Binder<'_> {
     pub(super) fn define_ctes(&mut self, query: &Query) -> Result<()> {
         if !query.ctes.is_empty() {
             self.cte_count += query.ctes.len();
-            if self.cte_count > CTES_MAX {
-                let message = format!("the statement has more than {CTES_MAX} CTEs");
+            self.ctes_around += query.ctes.len();
+            let message = match () {
+                () if self.ctes_around > CTES_MAX => format!("the query has more than {CTES_MAX} CTEs"),
+                () if self.cte_count > ALL_CTES_MAX => {
+                    format!("the statement has more than {ALL_CTES_MAX} CTEs")
+                }
+                () => String::new(),
+            };
+            if !message.is_empty() {
                 return Err(self.at(Error::out_of_range(message), query.ctes[0].name.pos));
             }
             self.ctes.push(CteFrame::default());
@@ -172,21 +182,23 @@ impl Binder<'_> {
 
     /// UNION BY NAME: each side gets NULLs for the columns that only the other has.
     fn match_names(&mut self, left: Bound, right: Bound) -> Result<(Bound, Bound)> {
-        let mut names: Vec<(String, LogicalType)> = Vec::new();
-        for column in left.output.iter().chain(&right.output) {
-            if !names.iter().any(|(name, _)| same_name(name, &column.name)) {
-                names.push((column.name.clone(), self.columns.ty(column.id)));
-            }
-        }
+        let of = |output: &[Output]| Names::of(output.iter().map(|column| column.name.as_str()));
+        let both = left.output.iter().chain(&right.output);
+        let all = Names::of(both.clone().map(|column| column.name.as_str()));
+        let first = both.enumerate().filter(|(place, column)| all.first(&column.name) == Some(*place));
+        let names: Vec<(String, LogicalType)> =
+            first.map(|(_, column)| (column.name.clone(), self.columns.ty(column.id))).collect();
         let mut complete = |bound: Bound| {
             let mut output = Vec::with_capacity(names.len());
             let mut items: Vec<(ColumnId, Expr)> = Vec::with_capacity(names.len());
+            let mut passed = HashSet::new();
+            let own = of(&bound.output);
             for (name, ty) in &names {
-                let found = bound.output.iter().find(|column| same_name(&column.name, name));
+                let found = own.first(name).and_then(|place| bound.output.get(place));
                 let id = found.map_or_else(|| self.columns.add(name.clone(), ty.clone()), |column| column.id);
                 let null = Expr::Literal { value: inlay_types::Value::Null, ty: ty.clone() };
                 let expr = if found.is_some() { self.columns.expr(id) } else { null };
-                if !items.iter().any(|(known, _)| *known == id) {
+                if passed.insert(id) {
                     items.push((id, expr));
                 }
                 output.push(Output { id, name: name.clone() });
@@ -208,11 +220,12 @@ impl Binder<'_> {
         }
         let mut items: Vec<(ColumnId, Expr)> = Vec::with_capacity(types.len());
         let mut ids = Vec::with_capacity(types.len());
+        let mut made = HashSet::new();
         for (column, ty) in output.iter().zip(types) {
             let own = self.column(column.id);
             let id =
                 if own.ty() == *ty { column.id } else { self.columns.add(column.name.clone(), ty.clone()) };
-            if !items.iter().any(|(known, _)| *known == id) {
+            if made.insert(id) {
                 items.push((id, self.cast_to(own, ty.clone(), Pos::default())?));
             }
             ids.push(id);
@@ -277,7 +290,7 @@ impl Binder<'_> {
         scope.phase = Phase::OrderBy;
         let columns =
             bound.output.iter().map(|column| RelationColumn::new(column.name.clone(), column.id)).collect();
-        scope.relations.push(Relation { name: String::new(), columns, row_id: None });
+        scope.relations.push(Relation::new(String::new(), columns, None));
         let entry = |column: &Output| Entry {
             name: column.name.clone(),
             is_alias: true,
@@ -286,7 +299,7 @@ impl Binder<'_> {
             group: None,
             computed: None,
         };
-        scope.entries = bound.output.iter().map(entry).collect();
+        scope.set_entries(bound.output.iter().map(entry).collect());
         self.scopes.push(scope);
         let keys = self.whole_keys(&bound.output, tail);
         let scope = self.scopes.pop();

@@ -131,7 +131,7 @@ impl Binder<'_> {
                 column.hidden = rows.qualified_only;
                 columns.push(column);
             }
-            scope.relations.push(Relation { name: rows.name.to_string(), columns, row_id: None });
+            scope.relations.push(Relation::new(rows.name.to_string(), columns, None));
         }
         self.scopes.push(scope);
         self.row_scopes += 1;

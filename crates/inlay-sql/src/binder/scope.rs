@@ -1,6 +1,7 @@
 //! What names mean at a place in a query.
 
 use super::Binder;
+use super::known::LazyNames;
 use super::subquery::Pending;
 use crate::parser::ast::{self, Ident, Pos};
 use crate::plan::{AggregateExpr, ColumnId, Expr, WindowExpr};
@@ -58,6 +59,8 @@ pub(super) struct Scope {
     pub(super) visible_from: usize,
     /// What stands behind SELECT, stars expanded.
     pub(super) entries: Vec<Entry>,
+    /// Which entries have a name; asked of entries that are all there.
+    pub(super) entry_names: LazyNames,
     /// Entries being bound as aliases, so that one that mentions itself ends.
     pub(super) aliases_open: Vec<usize>,
     /// Subqueries of the clause being bound.
@@ -83,6 +86,7 @@ impl Scope {
             relations: Vec::new(),
             visible_from: 0,
             entries: Vec::new(),
+            entry_names: LazyNames::default(),
             aliases_open: Vec::new(),
             pending: Vec::new(),
             aggregates: Vec::new(),
@@ -93,6 +97,12 @@ impl Scope {
             unnests: super::unnest::Unnests::default(),
             uses: Vec::new(),
         }
+    }
+
+    /// Says what stands behind SELECT; names do not change from here on.
+    pub(super) fn set_entries(&mut self, entries: Vec<Entry>) {
+        self.entries = entries;
+        self.entry_names = LazyNames::default();
     }
 
     pub(super) fn visible(&self) -> &[Relation] {
@@ -106,8 +116,27 @@ pub(super) struct Relation {
     /// Its alias or name.
     pub(super) name: String,
     pub(super) columns: Vec<RelationColumn>,
+    /// Which columns have a name.
+    names: LazyNames,
     /// What `rowid` means, if the statement speaks of it and the table has no such column.
     pub(super) row_id: Option<ColumnId>,
+}
+
+impl Relation {
+    /// Names of columns do not change from here on.
+    pub(super) fn new(name: String, columns: Vec<RelationColumn>, row_id: Option<ColumnId>) -> Self {
+        Self { name, columns, names: LazyNames::default(), row_id }
+    }
+
+    /// The places of the columns of that name.
+    pub(super) fn places(&self, name: &str) -> Vec<usize> {
+        self.names.places(name, self.columns.len(), |place| self.columns[place].name.as_str())
+    }
+
+    /// The columns of that name.
+    pub(super) fn named(&self, name: &str) -> impl Iterator<Item = &RelationColumn> {
+        self.places(name).into_iter().filter_map(|place| self.columns.get(place))
+    }
 }
 
 /// A column of a [`Relation`].
@@ -238,9 +267,10 @@ impl Binder<'_> {
         if scope.phase == Phase::From {
             return None;
         }
-        scope.entries.iter().enumerate().position(|(index, entry)| {
-            entry.is_alias && same_name(&entry.name, &name.value) && !scope.aliases_open.contains(&index)
-        })
+        let entries = &scope.entries;
+        let places =
+            scope.entry_names.places(&name.value, entries.len(), |place| entries[place].name.as_str());
+        places.into_iter().find(|place| entries[*place].is_alias && !scope.aliases_open.contains(place))
     }
 
     fn undefined_column(&self, parts: &[Ident]) -> Error {
@@ -280,9 +310,8 @@ pub(super) fn find_column(relations: &[Relation], parts: &[Ident]) -> Result<Opt
         if table.is_some_and(|table| !same_name(&relation.name, &table.value)) {
             continue;
         }
-        for candidate in &relation.columns {
-            let skipped = table.is_none() && candidate.hidden;
-            if skipped || !same_name(&candidate.name, &column.value) {
+        for candidate in relation.named(&column.value) {
+            if table.is_none() && candidate.hidden {
                 continue;
             }
             let id = if table.is_none() { candidate.unqualified() } else { candidate.id };

@@ -4,6 +4,7 @@
 //! equal a grouping expression are then replaced by its column, also inside subqueries; a column of FROM that is
 //! left over is the "must appear in GROUP BY" error.
 
+use super::known::Exprs;
 use super::scope::{Entry, EntrySource, Phase, Scope, find_column};
 use super::subquery::{Pending, attach, filter};
 use super::{Binder, Bound, Output, name};
@@ -14,7 +15,7 @@ use crate::plan::{AggregateExpr, ColumnId, Expr, JoinKind, LimitBy, Plan, SortKe
 use inlay_functions::registry::resolve_aggregate;
 use inlay_kernels::resolve::ArgType;
 use inlay_types::{Error, Result};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -203,7 +204,7 @@ impl Binder<'_> {
                 format!("{} columns behind SELECT are above the limit of {ITEMS_MAX}", entries.len());
             return Err(Error::out_of_range(message));
         }
-        self.scope()?.entries = entries;
+        self.scope()?.set_entries(entries);
         Ok(())
     }
 
@@ -367,6 +368,7 @@ impl Binder<'_> {
         self.check_key_count(items.len(), "GROUP BY")?;
         let mut groups: Vec<(ColumnId, Expr)> = Vec::with_capacity(items.len());
         let mut positions = Vec::with_capacity(items.len());
+        let mut seen = Exprs::default();
         for item in items {
             let entry = self.group_entry(item)?;
             let bound = match entry {
@@ -374,8 +376,9 @@ impl Binder<'_> {
                 // Each group has the first of its texts; what it is grouped by comes later.
                 None => self.expr(item)?,
             };
-            let position = groups.iter().position(|(_, known)| *known == bound).unwrap_or(groups.len());
+            let position = seen.place(&groups, &bound).unwrap_or(groups.len());
             if position == groups.len() {
+                seen.add(position, &bound);
                 let id = self.group_column(&bound, || name::of_expr(item));
                 groups.push((id, bound));
             }
@@ -437,6 +440,7 @@ impl Binder<'_> {
             join.plan.output().into_iter().chain(mark)
         });
         let made: HashSet<ColumnId> = made.into_iter().chain(subqueries).collect();
+        let mut seen = Exprs::of(&clauses.groups);
         for index in 0..clauses.items.len() {
             let expr = clauses.items[index].clone();
             let columns = expr.columns();
@@ -444,11 +448,11 @@ impl Binder<'_> {
                 continue;
             }
             let entry_name = self.scope()?.entries[index].name.clone();
-            let known = clauses.groups.iter().find(|(_, known)| *known == expr).map(|(id, _)| *id);
-            let id = match known {
-                Some(id) => id,
+            let id = match seen.place(&clauses.groups, &expr) {
+                Some(place) => clauses.groups[place].0,
                 None => {
                     let id = self.group_column(&expr, || entry_name);
+                    seen.add(clauses.groups.len(), &expr);
                     clauses.groups.push((id, expr));
                     id
                 }
@@ -510,7 +514,7 @@ impl Binder<'_> {
 
     /// Replaces grouping expressions behind the aggregation by the grouping columns.
     fn regroup(&mut self, input: &Plan, clauses: &mut Clauses) -> Result<()> {
-        let groups = &clauses.groups;
+        let groups = &Groups::new(&clauses.groups);
         let mut windows = std::mem::take(&mut self.scope()?.windows);
         let mut window_pending = std::mem::take(&mut self.scope()?.window_pending);
         let exprs = clauses.items.iter_mut().chain(&mut clauses.having).chain(&mut clauses.distinct_on);
@@ -557,7 +561,7 @@ impl Binder<'_> {
         let distinct = select.distinct == Distinct::Rows;
         let available: HashSet<ColumnId> = plan.output().into_iter().collect();
         let mut ids = Vec::with_capacity(items.len());
-        let mut projection: Vec<(ColumnId, Expr)> = Vec::with_capacity(items.len());
+        let mut projection = Projection::default();
         for (item, name) in items.iter().zip(&names) {
             ids.push(self.project(item, name, &available, &mut projection));
         }
@@ -579,6 +583,7 @@ impl Binder<'_> {
             };
             keys.push(self.sort_key(expr, direction));
         }
+        let projection = projection.items;
         let is_plain =
             projection.iter().all(|(id, expr)| matches!(expr, Expr::Column { id: read, .. } if read == id));
         let mut plan = if is_plain && !distinct {
@@ -588,18 +593,17 @@ impl Binder<'_> {
         };
         if distinct {
             let mut groups: Vec<(ColumnId, Expr)> = Vec::new();
+            let mut made: HashMap<ColumnId, ColumnId> = HashMap::new();
             for id in &mut ids {
-                let read = self.column(*id);
-                *id = match groups.iter().find(|(_, known)| *known == read) {
-                    Some((known, _)) => *known,
-                    None => {
-                        let made = self.columns.copy_of(*id);
-                        groups.push((made, read));
-                        made
-                    }
-                };
+                let read = *id;
+                *id = *made.entry(read).or_insert_with(|| {
+                    let own = self.columns.copy_of(read);
+                    groups.push((own, self.column(read)));
+                    own
+                });
             }
-            keys.iter_mut().for_each(|key| substitute(&mut key.expr, &groups));
+            let known = Groups::new(&groups);
+            keys.iter_mut().for_each(|key| substitute(&mut key.expr, &known));
             let mut aggregates = Vec::new();
             let groups = self.collated_groups(groups, &mut aggregates)?;
             plan = Plan::Aggregate { input: Box::new(plan), groups, aggregates };
@@ -615,18 +619,16 @@ impl Binder<'_> {
         expr: &Expr,
         name: &str,
         available: &HashSet<ColumnId>,
-        projection: &mut Vec<(ColumnId, Expr)>,
+        projection: &mut Projection,
     ) -> ColumnId {
         // Equal expressions are computed once; looking for them among very many costs more than it saves.
-        let known = projection.iter().take(PROJECTION_SEARCHED_MAX);
+        let known = projection.items.iter().take(PROJECTION_SEARCHED_MAX);
         if let Some((id, _)) = known.into_iter().find(|(_, known)| known == expr && expr.is_deterministic()) {
             return *id;
         }
         let id = match expr {
             Expr::Column { id, .. } if available.contains(id) => {
-                if projection.len() > PROJECTION_SEARCHED_MAX
-                    && projection.iter().any(|(known, _)| known == id)
-                {
+                if !projection.passed.insert(*id) {
                     return *id;
                 }
                 *id
@@ -638,7 +640,7 @@ impl Binder<'_> {
                 id
             }
         };
-        projection.push((id, expr.clone()));
+        projection.items.push((id, expr.clone()));
         id
     }
 
@@ -715,19 +717,39 @@ pub(super) fn sorted(plan: Plan, keys: Vec<SortKey>, tail: &Tail<'_>) -> Plan {
     }
 }
 
+/// What a SELECT list computes.
+#[derive(Default)]
+struct Projection {
+    items: Vec<(ColumnId, Expr)>,
+    /// Columns of the input among them, which pass through once.
+    passed: HashSet<ColumnId>,
+}
+
+/// Grouping columns with what they stand for.
+struct Groups<'a> {
+    list: &'a [(ColumnId, Expr)],
+    known: Exprs,
+}
+
+impl<'a> Groups<'a> {
+    fn new(list: &'a [(ColumnId, Expr)]) -> Self {
+        Self { list, known: Exprs::of(list) }
+    }
+}
+
 /// Replaces every subexpression that equals a grouping expression by its column.
-pub(super) fn substitute(expr: &mut Expr, groups: &[(ColumnId, Expr)]) {
+fn substitute(expr: &mut Expr, groups: &Groups<'_>) {
     if matches!(expr, Expr::Literal { .. }) {
         return;
     }
-    if let Some((id, _)) = groups.iter().find(|(_, group)| group == expr) {
+    if let Some((id, _)) = groups.known.place(groups.list, expr).and_then(|place| groups.list.get(place)) {
         *expr = Expr::Column { id: *id, ty: expr.ty() };
         return;
     }
     expr.children_mut().into_iter().for_each(|child| substitute(child, groups));
 }
 
-fn substitute_in_plan(plan: &mut Plan, groups: &[(ColumnId, Expr)]) {
+fn substitute_in_plan(plan: &mut Plan, groups: &Groups<'_>) {
     plan.expressions_mut().into_iter().for_each(|expr| substitute(expr, groups));
     plan.inputs_mut().into_iter().for_each(|input| substitute_in_plan(input, groups));
 }

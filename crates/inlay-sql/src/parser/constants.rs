@@ -485,7 +485,7 @@ impl<'a> Walk<'a> {
             }
             Listing::With if count > CTES_MAX => {
                 let pos = advance(Pos { line: 1, column: 1 }, &sql[..level.first.unwrap_or(0)]);
-                let error = Error::out_of_range(format!("the statement has more than {CTES_MAX} CTEs"));
+                let error = Error::out_of_range(format!("the query has more than {CTES_MAX} CTEs"));
                 return Err(error.at(pos.line, pos.column, sql));
             }
             Listing::Columns if count > ITEMS_MAX => {

@@ -5,8 +5,10 @@
 pub(crate) const ITEMS_MAX: usize = 20_000;
 /// Most tables separated by commas in one FROM.
 pub(crate) const FROM_MAX: usize = 1_000;
-/// Most CTEs of a statement, those of views among them: each may read the one before it.
+/// Most CTEs of a query and those around it, views among them: each may read the one before it, and plans nest as deep.
 pub(crate) const CTES_MAX: usize = 2_000;
+/// Most CTEs of a statement: queries beside each other, as those of UNION ALL, have CTEs of their own.
+pub(crate) const ALL_CTES_MAX: usize = 50_000;
 
 /// Most AND, OR and set operations in a row, without a comma or parenthesis between them.
 pub(super) const CHAIN_MAX: usize = 50_000;

@@ -4,10 +4,12 @@
 //! - Counts, and sums and averages of integers and decimals: differences of prefix sums, which are exact, for any frame.
 //! - Sums and averages of floating-point numbers: running sums where frames begin with the partition, else a segment tree.
 //! - Minimum and maximum: running, or a segment tree of places.
-//! - Other aggregates: a segment tree of states. Those that keep their rows anyway (median, mode, ORDER BY inside), and
+//! - Medians of numbers and moments: the rows in the middle by a wavelet matrix.
+//! - Other aggregates: a segment tree of states. Those that keep their rows anyway (quantiles, mode, ORDER BY inside), and
 //!   DISTINCT in a frame that moves: each different frame anew.
 
 use super::frames::{Chunk, Ranges};
+use super::ranked::RankTree;
 use super::spec::{Function, Operand};
 use super::tree::{self, BestKeys, BestTree, FloatTree, NONE, SEGMENT_ROWS, StateTree};
 use super::{BLOCK_ROWS, Part};
@@ -37,6 +39,8 @@ pub(super) enum Method {
     RunningBest(Vec<u32>),
     Best(BestTree),
     States(StateTree, Option<Vec<bool>>),
+    /// The median of the one or two rows in the middle.
+    Middle(RankTree),
     /// Computed anew for each frame.
     Anew(Anew),
 }
@@ -199,6 +203,9 @@ impl Preparing<'_> {
         if function.frame.is_whole() {
             return self.whole(mask.as_deref()).map(Method::Whole);
         }
+        if let Some(tree) = self.ranks(mask.as_deref())? {
+            return Ok(Method::Middle(tree));
+        }
         if is_ordered(function, aggregate) || keeps_rows(aggregate.kind) {
             return Ok(Method::Anew(Anew { mask, before: None }));
         }
@@ -210,6 +217,23 @@ impl Preparing<'_> {
         }
         let tree = self.states(mask.as_deref())?;
         Ok(Method::States(tree, mask))
+    }
+
+    /// The ranks of the rows that a median counts, if its values are in the order of integers.
+    fn ranks(&self, mask: Option<&[bool]>) -> Result<Option<RankTree>> {
+        let (AggregateKind::Median, [argument]) = (self.aggregate.kind, self.function.args.as_slice()) else {
+            return Ok(None);
+        };
+        let vector = self.part.sorted(self.context, argument)?.flatten();
+        let Some(keys) = rank_keys(&vector) else { return Ok(None) };
+        let key = KeyColumn { vector: &keys, descending: false, nulls_first: false };
+        let order = sort(self.context, &[key], 1, self.part.len)?;
+        let counts = |place: &u32| {
+            let place = *place as usize;
+            !vector.is_null(place) && mask.is_none_or(|mask| mask[place])
+        };
+        let all = order.rows.unwrap_or_else(|| (0..self.part.len as u32).collect());
+        Ok(Some(RankTree::new(all.into_iter().filter(counts).collect(), self.part.len)))
     }
 
     /// The rows for which a condition is TRUE.
@@ -419,6 +443,27 @@ impl Preparing<'_> {
     }
 }
 
+/// What the values of a median are put in order by: themselves, or for floats integers that tell 0.0 from -0.0.
+fn rank_keys(vector: &Vector) -> Option<Vector> {
+    use LogicalType as T;
+    match vector.ty() {
+        T::TinyInt | T::SmallInt | T::Integer | T::BigInt | T::HugeInt => Some(vector.clone()),
+        T::UTinyInt | T::USmallInt | T::UInteger | T::UBigInt => Some(vector.clone()),
+        T::Date | T::Timestamp => Some(vector.clone()),
+        T::Double => {
+            let key = |value: &f64| {
+                let bits = if value.is_nan() { f64::NAN.abs() } else { *value }.to_bits() as i64;
+                bits ^ ((bits >> 63) as u64 >> 1) as i64
+            };
+            let keys: Vec<i64> = vector.values::<f64>().iter().map(key).collect();
+            let mut keys = Vector::from_values(T::BigInt, &keys);
+            keys.set_validity(vector.validity().cloned());
+            Some(keys)
+        }
+        _ => None,
+    }
+}
+
 /// The values as DOUBLE, 0 where nothing counts.
 fn floats(vector: &Vector, counted: Option<&[bool]>) -> Vec<f64> {
     let counts = |place: usize| counted.is_none_or(|counted| counted[place]);
@@ -537,6 +582,7 @@ pub(super) fn eval(
             part.pick(&function.args[0], &(0..chunk.len).map(place).collect::<Vec<_>>())
         }
         Method::States(tree, mask) => from_states(part, function, aggregate, tree, mask.as_deref(), frames),
+        Method::Middle(tree) => from_middles(part, function, aggregate, tree, frames),
         Method::Anew(anew) => from_rows(part, function, aggregate, anew, frames),
     }
 }
@@ -610,6 +656,29 @@ fn from_states(
     Ok(states.finish(0, count)?.flatten().take(&index))
 }
 
+fn from_middles(
+    part: &Part,
+    function: &Function,
+    aggregate: &AggregateFunction,
+    tree: &RankTree,
+    frames: &[Ranges],
+) -> Result<Vector> {
+    let (frames, index) = distinct_frames(frames);
+    let count = frames.first().map_or(0, |frame| frame.begin.len());
+    let (mut places, mut ids) = (Vec::new(), Vec::new());
+    let mut ranges = Vec::with_capacity(frames.len());
+    for number in 0..count {
+        ranges.clear();
+        ranges.extend(frames.iter().map(|frame| (frame.begin[number], frame.end[number])));
+        tree.middle(&ranges, &mut places);
+        ids.resize(places.len(), number as u32);
+    }
+    let mut states = state(|column| part.type_of(column), function, aggregate)?;
+    states.resize(count);
+    add_places(part, &inputs(function, aggregate), &mut states, &places, &ids, count)?;
+    Ok(states.finish(0, count)?.flatten().take(&index))
+}
+
 fn from_rows(
     part: &Part,
     function: &Function,
@@ -670,6 +739,7 @@ impl Method {
         match self {
             Self::States(tree, _) => tree.memory_size(),
             Self::Whole(values) => values.memory_size(),
+            Self::Middle(tree) => tree.memory_size(),
             _ => 0,
         }
     }

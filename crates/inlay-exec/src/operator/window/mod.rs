@@ -17,6 +17,7 @@ mod aggregate;
 mod frames;
 mod long;
 mod picked;
+mod ranked;
 mod spec;
 mod tree;
 mod values;
