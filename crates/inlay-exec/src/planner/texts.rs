@@ -13,12 +13,14 @@ use inlay_types::{PhysicalType, Result};
 /// A constant of so many bytes is as well in each row as a value that is computed.
 const LONG_CONSTANT: usize = 1 << 10;
 
-/// Whether values of an expression that is no column may be large.
+/// Whether values of an expression that is no column may be large, or what they are computed from.
 fn may_be_large(expr: &Expr) -> bool {
     match expr {
         Expr::Column { .. } => false,
         Expr::Literal { value, .. } => value.as_str().is_some_and(|text| text.len() >= LONG_CONSTANT),
-        other => other.ty().physical() == PhysicalType::View,
+        other => {
+            other.ty().physical() == PhysicalType::View || other.children().into_iter().any(may_be_large)
+        }
     }
 }
 
