@@ -16,7 +16,7 @@ use crate::pipeline::{Flow, LocalState, Morsel, Operator, Pipeline, Sink, Source
 use crate::pool::{After, Turn};
 use crate::profile::{PipelineProfile, Stage};
 use crate::progress::QueryProgress;
-use inlay_types::{Batch, Result};
+use inlay_types::{Batch, Result, limits};
 use parking_lot::Mutex;
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -344,7 +344,7 @@ impl Chain<'_> {
             }
             _ => {
                 stage.rows += batch.len() as u64;
-                self.sink.consume(batch, self.sink_local)?
+                self.consume(batch)?
             }
         };
         let total = started.elapsed().as_nanos() as u64;
@@ -363,7 +363,25 @@ impl Chain<'_> {
             (Some((operator, rest)), Some((local, locals))) => {
                 operator.process(batch, local, &mut |output| self.push_plain(rest, locals, output))
             }
-            _ => self.sink.consume(batch, self.sink_local),
+            _ => self.consume(batch),
         }
     }
+
+    /// Hands rows to the sink, few at once where their texts are long: what a sink keeps it copies, and asks for memory afterwards.
+    fn consume(&mut self, batch: Batch) -> Result<Flow> {
+        let (rows, bytes) = (batch.len(), batch.text_size());
+        if bytes <= CONSUMED_TEXT_MAX {
+            return self.sink.consume(batch, self.sink_local);
+        }
+        if rows > 1 {
+            let half = rows / 2;
+            let flow = self.consume(batch.slice(0, half))?;
+            return if flow == Flow::Done { Ok(flow) } else { self.consume(batch.slice(half, rows - half)) };
+        }
+        limits::check()?;
+        self.sink.consume(batch, self.sink_local)
+    }
 }
+
+/// Bytes of texts that a sink is given at once, unless they are one row's.
+const CONSUMED_TEXT_MAX: usize = 1 << 20;

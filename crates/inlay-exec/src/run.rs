@@ -124,7 +124,11 @@ fn lower(query: &Query, context: &ExecContext) -> Result<PhysicalPlan> {
 }
 
 fn deliver(result: Arc<RowBuffer>, positions: &[usize]) -> Vec<Batch> {
-    result.into_batches().into_iter().map(|batch| picked(batch, positions)).collect()
+    let given = |batch: Batch| {
+        batch.let_go();
+        picked(batch, positions)
+    };
+    result.into_batches().into_iter().map(given).collect()
 }
 
 /// The columns at `positions`, in this order.

@@ -104,6 +104,7 @@ impl RowStream {
                 continue;
             }
             self.limit -= kept;
+            batch.let_go();
             let batch = picked(batch, &self.positions);
             let is_whole = kept == len;
             return Ok(Some(if is_whole { batch } else { batch.slice(left_out as usize, kept as usize) }));

@@ -9,6 +9,7 @@ use inlay_kernels::function::Volatility;
 use inlay_kernels::function::kernel;
 use inlay_kernels::resolve::{ArgType, ResolveOptions, Resolved};
 use inlay_types::LogicalType::{Boolean, Integer, UBigInt, Varchar};
+use inlay_types::limits::Meter;
 use inlay_types::view::HeapBuilder;
 use inlay_types::{Bitmap, Error, Interval, LogicalType, PhysicalType, Result, Value, Vector, View};
 
@@ -143,7 +144,7 @@ fn choose(ty: &LogicalType, args: &[&Vector], len: usize, out: &mut Vector, grea
         PhysicalType::F32 => choose_native::<f32>(ty.clone(), args, rows, out, greatest),
         PhysicalType::F64 => choose_native::<f64>(ty.clone(), args, rows, out, greatest),
         PhysicalType::Interval => choose_native::<Interval>(ty.clone(), args, rows, out, greatest),
-        PhysicalType::View => choose_text(ty.clone(), args, rows, out, greatest),
+        PhysicalType::View => choose_text(ty.clone(), args, rows, out, greatest)?,
     }
     if rows != len {
         let one = std::mem::replace(out, Vector::empty(ty.clone()));
@@ -172,20 +173,30 @@ fn choose_native<T: SqlOrd>(
     set_nulls(&winners, out);
 }
 
-fn choose_text(ty: LogicalType, args: &[&Vector], rows: usize, out: &mut Vector, greatest: bool) {
+fn choose_text(
+    ty: LogicalType,
+    args: &[&Vector],
+    rows: usize,
+    out: &mut Vector,
+    greatest: bool,
+) -> Result<()> {
     let columns: Vec<TextColumn> = args.iter().map(|arg| TextColumn::of(arg)).collect();
     let beats = |a: usize, b: usize, row: usize| {
         let (a, b) = (columns[a].get(row), columns[b].get(row));
         if greatest { a > b } else { a < b }
     };
     let winners = winners(args, rows, beats);
-    let mut heap = HeapBuilder::new();
+    let (mut heap, mut meter) = (HeapBuilder::new(), Meter::of_rows());
     out.reset_flat(&ty, rows);
     for (row, target) in out.values_mut::<View>().iter_mut().enumerate() {
-        *target = winners[row].map_or(View::EMPTY, |arg| heap.push(columns[arg].get(row)));
+        let text = winners[row].map_or(&b""[..], |arg| columns[arg].get(row));
+        meter.add(text.len())?;
+        *target = heap.push(text);
     }
     out.set_heap(heap.finish());
     set_nulls(&winners, out);
+    out.hold(meter.finish());
+    Ok(())
 }
 
 fn set_nulls(winners: &[Option<usize>], out: &mut Vector) {

@@ -4,7 +4,7 @@
 //! than the rows ([`per_distinct`]). Substrings share their source's heap ([`slice_text`]).
 
 use inlay_kernels::apply::{finish, joint_validity, null_argument};
-use inlay_types::limits::Meter;
+use inlay_types::limits::{self, Meter};
 use inlay_types::view::{HeapBuilder, INLINE_LIMIT};
 use inlay_types::{Bitmap, Buffer, Dictionary, Heap, LogicalType, Native, Result, Vector, VectorKind, View};
 
@@ -171,13 +171,14 @@ fn write_where(
         text.clear();
         if write(row, &mut text)? {
             meter.add(text.len())?;
-            *target = heap.push(&text);
+            *target = heap.push_from(&mut text);
         } else {
             nulls.get_or_insert_with(|| Bitmap::filled(rows, true)).set(row, false);
         }
     }
     out.set_heap(heap.finish());
     out.set_validity(nulls);
+    out.hold(meter.finish());
     Ok(())
 }
 
@@ -191,6 +192,7 @@ pub(crate) fn rewrite(
     per_distinct(args, LogicalType::Varchar, len, out, |args, len, out| {
         let source = TextColumn::of(args[0]);
         write_text(args, len, out, |row, text| {
+            limits::room(source.get(row).len().saturating_mul(2))?;
             write(source.text(row), text);
             Ok(())
         })

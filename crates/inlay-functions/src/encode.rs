@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use inlay_kernels::apply::per_row;
 use inlay_types::LogicalType::{BigInt, Blob, HugeInt, Integer, UBigInt, UHugeInt, Varchar};
-use inlay_types::{Error, Native, Result, Vector};
+use inlay_types::{Error, Native, Result, Vector, limits};
 use md5::{Digest, Md5};
 use sha1::Sha1;
 use sha2::{Sha224, Sha256, Sha384, Sha512};
@@ -174,7 +174,11 @@ fn text_of(
     write: impl Fn(&[u8], &mut Vec<u8>) -> Result<()>,
 ) -> Result<()> {
     let source = TextColumn::of(args[0]);
-    write_text(args, len, out, |row, text| write(source.get(row), text))
+    write_text(args, len, out, |row, text| {
+        // Most are two digits of a byte.
+        limits::room(source.get(row).len().saturating_mul(2))?;
+        write(source.get(row), text)
+    })
 }
 
 /// A blob of the bytes of each text.
@@ -185,7 +189,10 @@ fn blob_of(
     write: impl Fn(&[u8], &mut Vec<u8>) -> Result<()>,
 ) -> Result<()> {
     let source = TextColumn::of(args[0]);
-    write_blob(args, len, out, |row, bytes| write(source.get(row), bytes))
+    write_blob(args, len, out, |row, bytes| {
+        limits::room(source.get(row).len())?;
+        write(source.get(row), bytes)
+    })
 }
 
 fn push_hex(bytes: &[u8], digits: &[u8; 16], text: &mut Vec<u8>) {
@@ -393,10 +400,25 @@ fn url_decode(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     })
 }
 
+/// The digest of a text, which may be long.
+fn digest_of<D: Digest>(bytes: &[u8]) -> Result<md5::digest::Output<D>> {
+    let mut state = D::new();
+    for part in bytes.chunks(DIGESTED_AT_ONCE) {
+        state.update(part);
+        if part.len() == DIGESTED_AT_ONCE {
+            limits::check()?;
+        }
+    }
+    Ok(state.finalize())
+}
+
+/// So many bytes are digested between looks at the interrupt.
+const DIGESTED_AT_ONCE: usize = 1 << 22;
+
 fn digest<D: Digest>(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     per_distinct(args, Varchar, len, out, |args, len, out| {
         text_of(args, len, out, |bytes, text| {
-            push_hex(&D::digest(bytes), b"0123456789abcdef", text);
+            push_hex(&digest_of::<D>(bytes)?, b"0123456789abcdef", text);
             Ok(())
         })
     })
@@ -414,21 +436,21 @@ fn sha256(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     digest::<Sha256>(args, len, out)
 }
 
-fn md5_of(bytes: &[u8]) -> u128 {
-    u128::from_le_bytes(Md5::digest(bytes).into())
+fn md5_of(bytes: &[u8]) -> Result<u128> {
+    Ok(u128::from_le_bytes(digest_of::<Md5>(bytes)?.into()))
 }
 
 fn md5_number(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     let source = TextColumn::of(args[0]);
-    per_row(args, &UHugeInt, len, out, |row| Ok(md5_of(source.get(row))))
+    per_row(args, &UHugeInt, len, out, |row| md5_of(source.get(row)))
 }
 
 fn md5_lower(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     let source = TextColumn::of(args[0]);
-    per_row(args, &UBigInt, len, out, |row| Ok((md5_of(source.get(row)) >> 64) as u64))
+    per_row(args, &UBigInt, len, out, |row| Ok((md5_of(source.get(row))? >> 64) as u64))
 }
 
 fn md5_upper(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     let source = TextColumn::of(args[0]);
-    per_row(args, &UBigInt, len, out, |row| Ok(md5_of(source.get(row)) as u64))
+    per_row(args, &UBigInt, len, out, |row| Ok(md5_of(source.get(row))? as u64))
 }

@@ -93,14 +93,13 @@ fn levenshtein(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
 fn damerau_levenshtein(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     let (first, second) = (TextColumn::of(args[0]), TextColumn::of(args[1]));
     let mut pace = Pace(0);
-    let mut meter = limits::Meter::new();
     per_row(args, &BigInt, len, out, |row| {
         let (a, b) = (first.get(row), second.get(row));
         if a.is_empty() || b.is_empty() {
             return Ok(a.len().max(b.len()) as i64);
         }
         let width = b.len() + 2;
-        meter.add(width * (a.len() + 2) * size_of::<u32>())?;
+        limits::room(width.saturating_mul(a.len() + 2).saturating_mul(size_of::<u32>()))?;
         let far = (a.len() + b.len()) as u32;
         // Row and column 0 hold `far`; row and column 1 the distances to the empty text.
         let mut table = vec![0u32; width * (a.len() + 2)];

@@ -8,7 +8,7 @@ use crate::registry::{Function, Overloads, Signature};
 use inlay_kernels::apply::per_row;
 use inlay_kernels::resolve::{ArgType, ResolveOptions, Resolved};
 use inlay_types::LogicalType::{BigInt, Blob, Boolean, Integer, Varchar};
-use inlay_types::limits::Meter;
+use inlay_types::limits::{self, Meter};
 use inlay_types::{Error, LogicalType, Result, Vector, View};
 use memchr::memmem;
 use std::collections::HashMap;
@@ -454,6 +454,7 @@ fn rtrim(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
 fn concat(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     let parts: Vec<TextColumn> = args.iter().map(|arg| TextColumn::of(arg)).collect();
     write_text_or_null(args, len, out, |row, text| {
+        limits::grow_at_once(text, parts.iter().map(|part| part.get(row).len()).sum())?;
         for (part, arg) in parts.iter().zip(args) {
             if !arg.is_null(row) {
                 text.extend_from_slice(part.get(row));
@@ -469,6 +470,8 @@ fn concat_ws(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
         if args[0].is_null(row) {
             return Ok(false);
         }
+        let separators = parts[0].get(row).len().saturating_mul(parts.len());
+        limits::grow_at_once(text, parts.iter().map(|part| part.get(row).len()).sum::<usize>() + separators)?;
         let mut is_first = true;
         for (part, arg) in parts.iter().zip(args).skip(1) {
             if arg.is_null(row) {
@@ -487,6 +490,7 @@ fn concat_ws(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
 fn join(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     let (left, right) = (TextColumn::of(args[0]), TextColumn::of(args[1]));
     write_text(args, len, out, |row, text| {
+        limits::grow_at_once(text, left.get(row).len() + right.get(row).len())?;
         text.extend_from_slice(left.get(row));
         text.extend_from_slice(right.get(row));
         Ok(())
@@ -496,6 +500,7 @@ fn join(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
 fn join_blobs(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     let (left, right) = (TextColumn::of(args[0]), TextColumn::of(args[1]));
     write_blob(args, len, out, |row, bytes| {
+        limits::grow_at_once(bytes, left.get(row).len() + right.get(row).len())?;
         bytes.extend_from_slice(left.get(row));
         bytes.extend_from_slice(right.get(row));
         Ok(())
@@ -549,22 +554,41 @@ fn replace(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
 fn translate(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     let (source, from, to) = (TextColumn::of(args[0]), TextColumn::of(args[1]), TextColumn::of(args[2]));
     write_text(args, len, out, |row, text| {
-        // What each character becomes, the first time that it is listed; nothing behind the end of the other list.
-        let mut to = to.text(row).chars();
-        let mut becomes: HashMap<char, Option<char>> = HashMap::new();
-        for c in from.text(row).chars() {
-            let other = to.next();
-            becomes.entry(c).or_insert(other);
-        }
         let mut encoded = [0; 4];
-        for c in source.text(row).chars() {
-            if let Some(c) = becomes.get(&c).copied().unwrap_or(Some(c)) {
+        let (source, from, to) = (source.text(row), from.text(row), to.text(row));
+        limits::room(source.len().saturating_mul(2))?;
+        // Alphabets may be long, too.
+        let is_short = from.len() <= SHORT_ALPHABET;
+        let mut known: HashMap<char, Option<char>> = HashMap::new();
+        if !is_short {
+            limits::room(from.len().saturating_mul(2 * size_of::<(char, Option<char>)>()))?;
+            let mut replacements = to.chars();
+            for c in from.chars() {
+                let replacement = replacements.next();
+                known.entry(c).or_insert(replacement);
+            }
+        }
+        for (number, c) in source.chars().enumerate() {
+            if number % CHECKED_CHARS == CHECKED_CHARS - 1 {
+                limits::check()?;
+            }
+            let kept = if is_short {
+                from.chars().position(|f| f == c).map_or(Some(c), |index| to.chars().nth(index))
+            } else {
+                known.get(&c).copied().unwrap_or(Some(c))
+            };
+            if let Some(c) = kept {
                 text.extend_from_slice(c.encode_utf8(&mut encoded).as_bytes());
             }
         }
         Ok(())
     })
 }
+
+/// Alphabets of so many bytes are looked through for each character.
+const SHORT_ALPHABET: usize = 64;
+/// So many characters are replaced between looks at the interrupt.
+const CHECKED_CHARS: usize = 1 << 18;
 
 fn strpos(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     let (source, needle) = (TextColumn::of(args[0]), TextColumn::of(args[1]));
@@ -610,11 +634,26 @@ fn repeated(source: &[u8], count: i64, text: &mut Vec<u8>) -> Result<()> {
         return Err(too_long("repeat", size));
     }
     Meter::new().add(size)?;
-    for _ in 0..if source.is_empty() { 0 } else { count } {
+    limits::grow_at_once(text, size)?;
+    let start = text.len();
+    if size > 0 {
         text.extend_from_slice(source);
+    }
+    // What is there is copied behind itself, always whole texts.
+    let at_once = (REPEATED_AT_ONCE / source.len().max(1)).max(1) * source.len();
+    while text.len() - start < size {
+        let have = text.len() - start;
+        let more = have.min(at_once).min(size - have);
+        text.extend_from_within(start..start + more);
+        if more >= at_once {
+            limits::check()?;
+        }
     }
     Ok(())
 }
+
+/// So many bytes are repeated between looks at the interrupt, or one text if that is longer.
+const REPEATED_AT_ONCE: usize = 1 << 24;
 
 fn repeat(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     let (source, count) = (TextColumn::of(args[0]), Column::<i64>::of(args[1]));

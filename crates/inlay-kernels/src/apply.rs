@@ -34,7 +34,7 @@ pub fn joint_validity(args: &[&Vector], len: usize) -> Option<Bitmap> {
 
 /// Makes `out` a constant of row 0 of `one`, a flat vector, `len` rows long.
 pub fn make_constant(one: &Vector, len: usize, out: &mut Vector) -> Result<()> {
-    *out = Vector::constant(one.logical_type(), &one.get(0), len)?;
+    *out = one.repeated(0, len);
     Ok(())
 }
 

@@ -29,6 +29,14 @@ const REST_WORTH_SEALING: usize = ROW_GROUP_SIZE / 32;
 /// must not hold the room of a row group each.
 const MANY_ROWS: usize = ROWS_WORTH_SEALING;
 
+/// The part of the memory limit that the texts of a row group may have before it is encoded, however few its rows are. All rows of
+/// a row group of long texts may be more than there is memory, and they are copied while they are encoded.
+const TEXT_SHARE: u64 = 16;
+const TEXT_MIN: u64 = 1 << 20;
+
+/// Rows that wait for their neighbours become a row group of their own from this part of that on.
+const WAITING_SHARE: usize = 4;
+
 /// Copies of a column that there may be while it is encoded and written.
 const SEAL_COPIES: u64 = 2;
 
@@ -51,6 +59,8 @@ struct Part {
     sealed: Vec<(Vec<Arc<Column>>, usize)>,
     rest: Vec<Batch>,
     rest_rows: usize,
+    /// Bytes of the texts of `rest`.
+    rest_text: usize,
     /// Of `rest`, given back on drop.
     reservation: Option<Reservation>,
 }
@@ -119,7 +129,7 @@ impl BulkAppender {
             }
             self.open_rows += len;
             from += len;
-            if self.open_rows == self.rows_max {
+            if self.open_rows == self.rows_max || text_size(&self.open) > self.shared.text_max() {
                 self.seal()?;
             }
         }
@@ -163,7 +173,8 @@ impl BulkAppender {
     /// Hands the rows over to the load.
     pub fn finish(mut self) -> Result<()> {
         let worth_sealing = if self.sealed.is_empty() { ROWS_WORTH_SEALING } else { REST_WORTH_SEALING };
-        if self.open_rows >= worth_sealing {
+        let is_long = text_size(&self.open) > self.shared.text_max() / WAITING_SHARE;
+        if self.open_rows >= worth_sealing || is_long {
             self.seal()?;
         }
         let rest = self.shared.take_rest(&mut self.open, self.open_rows)?;
@@ -174,6 +185,11 @@ impl BulkAppender {
 }
 
 impl Shared {
+    /// Bytes of the texts of a row group from which on it is encoded.
+    fn text_max(&self) -> usize {
+        usize::try_from((self.table.budget().limit() / TEXT_SHARE).max(TEXT_MIN)).unwrap_or(usize::MAX)
+    }
+
     /// Columns for rows to come, one for each of the table's, and what is reserved for their room.
     fn open_columns(&self) -> (Vec<OpenColumn>, Option<Reservation>) {
         self.spare.lock().pop().unwrap_or_else(|| (self.new_columns(), None))
@@ -195,8 +211,9 @@ impl Shared {
 
     /// Takes out rows that are not worth a row group, as a part without one.
     fn take_rest(&self, open: &mut [OpenColumn], rows: usize) -> Result<Part> {
-        let mut part =
-            Part { last: 0, sealed: Vec::new(), rest: Vec::new(), rest_rows: rows, reservation: None };
+        let rest_text = text_size(open);
+        let (sealed, rest) = (Vec::new(), Vec::new());
+        let mut part = Part { last: 0, sealed, rest, rest_rows: rows, rest_text, reservation: None };
         if rows > 0 {
             let batch = Batch::new(open.iter_mut().map(OpenColumn::take_to_wait).collect(), rows);
             let size: usize = batch.columns().iter().map(Vector::memory_size).sum();
@@ -213,6 +230,7 @@ impl Shared {
             return Err(Error::internal(format!("bulk load sequence number {sequence} was used twice")));
         }
         let (mut first, mut rows) = (sequence, parts[&sequence].rest_rows);
+        let mut text = parts[&sequence].rest_text;
         // To the left up to and including a part whose row groups precede its rest; to the right until row groups.
         while parts[&first].sealed.is_empty() {
             let Some((&before, part)) = parts.range(..first).next_back() else { break };
@@ -220,6 +238,7 @@ impl Shared {
                 break;
             }
             (first, rows) = (before, rows + part.rest_rows);
+            text += part.rest_text;
         }
         let mut last = sequence;
         while let Some((&after, part)) = parts.range(last + 1..).next() {
@@ -227,8 +246,9 @@ impl Shared {
                 break;
             }
             (last, rows) = (after, rows + part.rest_rows);
+            text += part.rest_text;
         }
-        if rows < ROW_GROUP_SIZE {
+        if rows < ROW_GROUP_SIZE && text <= self.text_max() {
             return Ok(());
         }
         let run: Vec<u64> = parts.range(first..=last).map(|(key, _)| *key).collect();
@@ -243,7 +263,8 @@ impl Shared {
         let last = taken.last().map_or(0, |part| part.last);
         let (mut open, mut reservation) = self.open_columns();
         let (mut open_rows, mut sealed) = (0, Vec::new());
-        open.iter_mut().for_each(|open| open.reserve(ROW_GROUP_SIZE));
+        let rows = taken.iter().map(|part| part.rest_rows).sum::<usize>().min(ROW_GROUP_SIZE);
+        open.iter_mut().for_each(|open| open.reserve(rows));
         for part in taken {
             sealed.extend(part.sealed);
             for batch in part.rest {
@@ -255,17 +276,25 @@ impl Shared {
                         open.append(column, from, len);
                     }
                     (from, open_rows) = (from + len, open_rows + len);
-                    if open_rows == ROW_GROUP_SIZE {
+                    if open_rows == ROW_GROUP_SIZE || text_size(&open) > self.text_max() {
                         let columns = seal(&self.table, &mut open, &mut reservation)?;
                         sealed.push((columns, std::mem::take(&mut open_rows)));
                     }
                 }
             }
         }
+        if text_size(&open) > self.text_max() / WAITING_SHARE {
+            let columns = seal(&self.table, &mut open, &mut reservation)?;
+            sealed.push((columns, std::mem::take(&mut open_rows)));
+        }
         let rest = self.take_rest(&mut open, open_rows)?;
         self.spare.lock().push((open, reservation));
         Ok(Part { last, sealed, ..rest })
     }
+}
+
+fn text_size(open: &[OpenColumn]) -> usize {
+    open.iter().map(OpenColumn::text_size).sum()
 }
 
 /// Whether an error says that memory was refused.

@@ -57,6 +57,16 @@ impl Batch {
         Self { columns: self.columns.iter().map(|c| c.take(rows)).collect(), len: rows.len() }
     }
 
+    /// Bytes of the texts of all columns; see [`Vector::text_size`].
+    pub fn text_size(&self) -> usize {
+        self.columns.iter().map(Vector::text_size).sum()
+    }
+
+    /// The memory goes to the host and is no longer counted; see [`Vector::hold`].
+    pub fn let_go(&self) {
+        self.columns.iter().for_each(Vector::let_go);
+    }
+
     /// Rows `offset .. offset + len`, sharing values.
     pub fn slice(&self, offset: usize, len: usize) -> Self {
         Self { columns: self.columns.iter().map(|c| c.slice(offset, len)).collect(), len }

@@ -7,13 +7,14 @@
 //! All `unsafe` of the value layout is here: an allocation, and the view of bytes as numbers, which is
 //! sound because every [`Native`] type accepts every bit pattern.
 
+use crate::Reservation;
 use crate::value::Interval;
 use crate::view::View;
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc, handle_alloc_error};
 use std::any::Any;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Alignment of every allocation, that of a cache line and of an AVX-512 register.
 pub const ALIGNMENT: usize = 64;
@@ -160,6 +161,8 @@ enum Owner {
     Ours(Allocation),
     /// Kept alive only.
     Foreign(Box<dyn Any + Send + Sync>),
+    /// Of another buffer, and counted in a budget until it is gone or somebody else's.
+    Held(Buffer, Mutex<Option<Reservation>>),
 }
 
 /// A range of shared memory. Cloning and slicing share it.
@@ -219,7 +222,7 @@ impl Buffer {
     pub fn into_vec<T: Native>(self) -> Option<Vec<T>> {
         match Arc::try_unwrap(self.owner).ok()? {
             Owner::Foreign(values) => values.downcast::<Vec<T>>().ok().map(|values| *values),
-            Owner::Ours(_) => None,
+            Owner::Ours(_) | Owner::Held(..) => None,
         }
     }
 
@@ -230,6 +233,21 @@ impl Buffer {
     /// dropped, and is aligned to 16 bytes or to the width of the values that will be read from it.
     pub unsafe fn foreign(start: NonNull<u8>, size_bytes: usize, owner: Box<dyn Any + Send + Sync>) -> Self {
         Self { start, size: size_bytes, owner: Arc::new(Owner::Foreign(owner)) }
+    }
+
+    /// The same memory, for which `reservation` is kept until the last buffer that shares it is gone, or until
+    /// [`Buffer::let_go`].
+    pub fn holding(self, reservation: Reservation) -> Self {
+        let (start, size) = (self.start, self.size);
+        Self { start, size, owner: Arc::new(Owner::Held(self, Mutex::new(Some(reservation)))) }
+    }
+
+    /// The memory is the host's from now on, and no longer counted.
+    pub fn let_go(&self) {
+        if let Owner::Held(inner, reservation) = &*self.owner {
+            drop(reservation.lock().unwrap_or_else(PoisonError::into_inner).take());
+            inner.let_go();
+        }
     }
 
     /// Size in bytes.

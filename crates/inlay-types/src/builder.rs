@@ -99,6 +99,11 @@ impl VectorBuilder {
         self.len == 0
     }
 
+    /// Bytes of strings that do not lie in their views.
+    pub fn text_size(&self) -> usize {
+        if let Storage::Views(_, heap) = &self.storage { heap.size() } else { 0 }
+    }
+
     /// Bytes held, room for rows to come among them.
     pub fn memory_size(&self) -> usize {
         let heap = if let Storage::Views(_, heap) = &self.storage { heap.memory_size() } else { 0 };
@@ -144,6 +149,17 @@ impl VectorBuilder {
     pub fn push_bytes(&mut self, bytes: &[u8]) {
         let Storage::Views(views, heap) = &mut self.storage else { panic_type(&self.ty) };
         let view = heap.push(bytes);
+        views.push(view);
+        self.push_bit(true);
+    }
+
+    /// Appends the bytes of a VARCHAR or BLOB value. Long ones are not copied and leave an empty vector.
+    ///
+    /// Panics for other types.
+    #[inline]
+    pub fn push_from(&mut self, bytes: &mut Vec<u8>) {
+        let Storage::Views(views, heap) = &mut self.storage else { panic_type(&self.ty) };
+        let view = heap.push_from(bytes);
         views.push(view);
         self.push_bit(true);
     }

@@ -2,12 +2,17 @@
 //!
 //! Results of most kernels are as large as their arguments, which the operators account for. Texts made from numbers
 //! (`repeat`, `lpad`, `format`) and from other texts (`replace`) can be of any size: their loops count bytes with a
-//! [`Meter`] and ask [`check`] in long inner loops. The executor says on each worker thread what holds ([`with`]);
-//! while a query is planned, constants are small or not computed yet, and where nobody said anything, they are, too.
+//! [`Meter`] and ask [`check`] in long inner loops. What they made keeps the meter's reservation for as long as it lives
+//! ([`crate::Vector::hold`]), so that a chain of such functions has all that it holds counted. The executor says on each
+//! worker thread what holds ([`with`]); while a query is planned, constants are small or not computed yet, and where nobody
+//! said anything, they are, too.
+//!
+//! Where many rows may also be worked on in parts, their results may be bounded ([`bounded`]), so that the memory of one step
+//! does not grow with the rows of a batch.
 
 use crate::{Error, Interrupt, MemoryBudget, Reservation, Result};
 use std::any::Any;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 /// The limits of one statement.
@@ -45,7 +50,8 @@ impl Drop for Restore {
 /// Runs `work` with these limits on the calling thread.
 pub fn with<R>(limits: Limits, work: impl FnOnce() -> R) -> R {
     let _restore = Restore(CURRENT.with(|current| current.borrow_mut().replace(limits)));
-    work()
+    // A statement that a function runs is not bounded by the one that calls the function.
+    bounded(u64::MAX, work)
 }
 
 /// The limits of the statement that this thread works for, as for a thread that is to help it.
@@ -63,14 +69,78 @@ pub fn check() -> Result<()> {
 /// Bytes counted before the budget and the flag are asked again.
 const STEP: usize = 1 << 18;
 
+thread_local! {
+    /// Bytes that one result may have; see [`bounded`].
+    static RESULT_MAX: Cell<u64> = const { Cell::new(u64::MAX) };
+}
+
+/// Runs `work`, of which no result may have more than `max` bytes: [`Error::OutOfMemory`] beyond. For who can do the work in
+/// smaller parts.
+pub fn bounded<R>(max: u64, work: impl FnOnce() -> R) -> R {
+    struct Former(u64);
+    impl Drop for Former {
+        fn drop(&mut self) {
+            RESULT_MAX.with(|bound| bound.set(self.0));
+        }
+    }
+    let _former = Former(RESULT_MAX.with(|bound| bound.replace(max)));
+    work()
+}
+
+/// Refuses a result that is larger than what [`bounded`] says.
+fn check_bound(bytes: u64) -> Result<()> {
+    let max = RESULT_MAX.with(Cell::get);
+    if bytes > max { Err(Error::OutOfMemory { requested: bytes, used: 0, limit: max }) } else { Ok(()) }
+}
+
+/// Reserves what is about to be allocated, if it is much: a refusal comes before the memory is taken.
+pub fn hold(bytes: usize) -> Result<Option<Reservation>> {
+    if bytes < STEP {
+        return Ok(None);
+    }
+    let mut meter = Meter { free: 0, ..Meter::of_rows() };
+    meter.add(bytes)?;
+    Ok(meter.finish())
+}
+
+/// Asks whether so many bytes of a result can be had, before they are taken. Where nobody set limits, only a little can.
+pub fn room(bytes: usize) -> Result<()> {
+    Meter::new().add(bytes)
+}
+
+/// Room for `more` values behind those of `values`, asked of the budget and of the system.
+pub fn grow<T>(values: &mut Vec<T>, more: usize) -> Result<()> {
+    if values.capacity() - values.len() >= more {
+        return Ok(());
+    }
+    drop(hold(more.saturating_mul(size_of::<T>()))?);
+    grow_counted(values, more)
+}
+
+/// The same for memory that was asked for by another: the system may still not have it.
+pub fn grow_counted<T>(values: &mut Vec<T>, more: usize) -> Result<()> {
+    values.try_reserve_exact(more).map_err(|_| Error::OutOfMemory {
+        requested: more.saturating_mul(size_of::<T>()) as u64,
+        used: current().map_or(0, |limits| limits.budget.used()),
+        limit: current().map_or(0, |limits| limits.budget.limit()),
+    })
+}
+
 /// Bytes that a result may have where nobody set limits.
 const UNLIMITED_MAX: u64 = 1 << 24;
+
+/// The same if it is much; a little may well be more than asked for, so that what grows by little steps does not move each time.
+pub fn grow_at_once(bytes: &mut Vec<u8>, more: usize) -> Result<()> {
+    if more < STEP { Ok(()) } else { grow(bytes, more) }
+}
 
 /// Counts the bytes of one result while it grows, and refuses when the budget does.
 pub struct Meter {
     /// Bytes that need no asking.
     free: usize,
     counted: u64,
+    /// Bytes that there may be where nobody set limits.
+    unlimited_max: u64,
     limits: Option<Limits>,
     reserved: Option<Reservation>,
 }
@@ -84,7 +154,12 @@ impl Default for Meter {
 impl Meter {
     /// Nothing counted yet.
     pub fn new() -> Self {
-        Self { free: STEP, counted: 0, limits: None, reserved: None }
+        Self { free: STEP, counted: 0, unlimited_max: UNLIMITED_MAX, limits: None, reserved: None }
+    }
+
+    /// The same for what may be of any size where nobody set limits: rows that are read or handed over, not constants.
+    pub fn of_rows() -> Self {
+        Self { unlimited_max: u64::MAX, ..Self::new() }
     }
 
     /// Counts `bytes` more.
@@ -97,15 +172,21 @@ impl Meter {
         self.ask(bytes)
     }
 
+    /// What is counted, reserved for as long as the result lives.
+    pub fn finish(self) -> Option<Reservation> {
+        self.reserved
+    }
+
     #[cold]
     fn ask(&mut self, bytes: usize) -> Result<()> {
-        self.counted += (STEP + bytes) as u64;
+        self.counted = self.counted.saturating_add(STEP as u64).saturating_add(bytes as u64);
         self.free = STEP;
+        check_bound(self.counted)?;
         if self.limits.is_none() {
             self.limits = current();
         }
         let Some(limits) = &self.limits else {
-            return if self.counted <= UNLIMITED_MAX { Ok(()) } else { Err(too_large(self.counted)) };
+            return if self.counted <= self.unlimited_max { Ok(()) } else { Err(too_large(self.counted)) };
         };
         limits.interrupt.check()?;
         match &mut self.reserved {
@@ -142,6 +223,25 @@ mod tests {
         assert_eq!(budget.used(), 0);
         assert!(check().is_ok());
         assert!(Meter::new().add(1 << 30).is_err());
+    }
+
+    #[test]
+    fn what_is_held_is_counted_and_may_be_bounded() {
+        let limits = Limits::new(MemoryBudget::new(1 << 24), Interrupt::new());
+        let budget = limits.budget.clone();
+        with(limits, || {
+            let held = hold(1 << 23).unwrap();
+            assert!(budget.used() >= 1 << 23);
+            assert!(hold(1 << 23).is_err() && room(1 << 23).is_err());
+            drop(held);
+            room(1 << 23).unwrap();
+            assert!(bounded(1 << 20, || room(1 << 21)).is_err());
+            room(1 << 21).unwrap();
+            let mut values: Vec<u64> = Vec::new();
+            grow(&mut values, 1 << 10).unwrap();
+            assert!(grow(&mut values, usize::MAX).is_err() && grow(&mut values, 1 << 22).is_err());
+        });
+        assert_eq!(budget.used(), 0);
     }
 
     #[test]

@@ -14,7 +14,7 @@
 use crate::pick::pick;
 use crate::value::{Interval, NA, Value};
 use crate::view::{Heap, View};
-use crate::{Bitmap, Buffer, Error, LogicalType, Native, PhysicalType, Result, VectorBuilder};
+use crate::{Bitmap, Buffer, Error, LogicalType, Native, PhysicalType, Reservation, Result, VectorBuilder};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -511,6 +511,52 @@ impl Vector {
             }
         }
         self.validity = Some(validity);
+    }
+
+    /// The same vector, whose memory is counted by `reservation` for as long as it lives.
+    pub fn holding(mut self, reservation: Option<Reservation>) -> Self {
+        self.hold(reservation);
+        self
+    }
+
+    /// Has `reservation` kept for as long as the memory lives. Texts lie in the heap, of which the first buffer keeps it, and
+    /// nested values, too.
+    pub fn hold(&mut self, reservation: Option<Reservation>) {
+        let Some(reservation) = reservation else { return };
+        match self.heap.buffers().split_first() {
+            Some((first, others)) => {
+                let first = first.clone().holding(reservation);
+                self.heap = Heap::new(std::iter::once(first).chain(others.iter().cloned()).collect());
+            }
+            None => self.data = std::mem::take(&mut self.data).holding(reservation),
+        }
+    }
+
+    /// The memory goes to the host and is no longer counted; see [`Vector::hold`].
+    pub fn let_go(&self) {
+        self.data.let_go();
+        self.heap.buffers().iter().for_each(Buffer::let_go);
+        if let VectorKind::Dictionary(dictionary) = &self.kind {
+            dictionary.values.let_go();
+        }
+    }
+
+    /// Bytes of the texts of all rows, those that lie in their views among them: what a copy of the rows takes beside its views,
+    /// however often rows share a text. 0 for other types.
+    pub fn text_size(&self) -> usize {
+        if self.physical_type() != PhysicalType::View {
+            return 0;
+        }
+        match &self.kind {
+            VectorKind::Flat => self.views().iter().map(View::len).sum(),
+            VectorKind::Constant => {
+                self.views().first().map_or(0, |view| view.len().saturating_mul(self.len))
+            }
+            VectorKind::Dictionary(dictionary) => {
+                let views = dictionary.values.views();
+                self.codes().iter().map(|&code| views[code as usize].len()).sum()
+            }
+        }
     }
 
     /// Bytes that this vector keeps alive; shared memory counts fully.

@@ -295,6 +295,25 @@ impl HeapBuilder {
         View::new(bytes, self.done.len() as u32, offset)
     }
 
+    /// Stores `bytes` and returns their view. Long ones stay where they are and leave an empty vector.
+    #[inline]
+    pub fn push_from(&mut self, bytes: &mut Vec<u8>) -> View {
+        if bytes.len() < HEAP_BUFFER_SIZE / 4 {
+            return self.push(bytes);
+        }
+        self.push_owned(std::mem::take(bytes))
+    }
+
+    fn push_owned(&mut self, bytes: Vec<u8>) -> View {
+        if !self.open.is_empty() {
+            self.close();
+        }
+        let view = View::new(&bytes, self.done.len() as u32, 0);
+        self.open = bytes;
+        self.close();
+        view
+    }
+
     /// Stores `head` with `tail` behind it and returns the view of both.
     #[inline]
     pub fn push_pair(&mut self, head: &[u8], tail: &[u8]) -> View {

@@ -63,7 +63,7 @@ impl Mapping {
             if is_one_row {
                 let first: Vec<Vector> = args.iter().map(|arg| arg.slice(0, 1)).collect();
                 let one = attempt::eval(&self.body, &first.iter().collect::<Vec<_>>(), &self.ty, 1)?;
-                return Vector::constant(self.ty.clone(), &one.get(0), len);
+                return Ok(one.repeated(0, len));
             }
             return attempt::eval(&self.body, args, &self.ty, len);
         }
@@ -71,7 +71,7 @@ impl Mapping {
         if is_one_row {
             let first: Vec<Vector> = args.iter().map(|arg| arg.slice(0, 1)).collect();
             let one = self.eval(&first.iter().collect::<Vec<_>>(), 1)?;
-            return Vector::constant(self.ty.clone(), &one.get(0), len);
+            return Ok(one.repeated(0, len));
         }
         let (initial, captured) = match rest.split_first() {
             Some((initial, captured)) if self.has_initial => (Some(*initial), captured),
@@ -103,6 +103,8 @@ impl Mapping {
         let mut positions: Vec<i64> = Vec::new();
         let repeats = !lists.captured.is_empty() || self.takes_position;
         let repeated = if repeats { lists.len } else { 0 };
+        limits::grow(&mut rows, if repeats { count } else { 0 })?;
+        limits::grow(&mut positions, if self.takes_position { count } else { 0 })?;
         for row in 0..repeated {
             let size = lists.size(row);
             rows.extend(std::iter::repeat_n(row as u32, size));

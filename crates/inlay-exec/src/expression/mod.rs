@@ -16,10 +16,12 @@ mod lambda;
 mod lazy;
 mod merge;
 mod numbering;
+mod parts;
 mod program;
 
 pub use filter::{Filter, FilterState};
 pub use merge::merge_rows;
+pub(crate) use parts::PartRows;
 pub use program::{Program, ProgramState};
 
 use inlay_kernels::Cmp;

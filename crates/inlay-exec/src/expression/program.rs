@@ -8,6 +8,7 @@ use super::lambda::Mapping;
 use super::merge::merge_rows;
 use super::numbering::{Known, Operator};
 use super::{Layout, failure, kernel_comparison, lazy};
+use crate::spill::is_refusal;
 use inlay_kernels::function::{NullHandling, ScalarKernel, Volatility};
 use inlay_kernels::{Cmp, boolean, cast, compare};
 use inlay_sql::plan::{Expr, Place};
@@ -70,6 +71,8 @@ pub struct Program {
     results: Vec<Operand>,
     /// Whether errors tell of the row by the columns' numbers in the plan.
     tells_row: bool,
+    /// Whether some call gives something else each time.
+    is_volatile: bool,
     /// Whether branches call functions that must see no rows that do not reach them: of the host, or volatile ones.
     is_lazy: bool,
 }
@@ -117,6 +120,7 @@ impl Program {
             registers: 0,
             results: Vec::new(),
             tells_row: true,
+            is_volatile: exprs.iter().any(Expr::is_volatile),
             is_lazy: exprs.iter().any(lazy::is_noticed_branch),
         };
         let mut compiler = Compiler { layout, program, known: Known::default() };
@@ -184,6 +188,11 @@ impl Program {
     /// The types of the results.
     pub fn types(&self) -> Vec<LogicalType> {
         self.exprs.iter().map(Expr::ty).collect()
+    }
+
+    /// Whether some rows may be computed again: nothing is counted or drawn, and nobody is called who would notice.
+    pub(crate) fn may_be_repeated(&self) -> bool {
+        !self.is_volatile
     }
 
     /// Positions of the columns read, in the batch.
@@ -269,6 +278,11 @@ impl Program {
         len: usize,
         error: inlay_types::Error,
     ) -> Result<Vector> {
+        // Nobody waits for who is not to go on, and fewer rows of the same need no less memory each.
+        let is_over = matches!(error.root(), Error::Interrupted | Error::StatementTimeout { .. });
+        if is_over || is_refusal(&error) && !self.exprs.iter().any(lazy::is_conditional) {
+            return Err(error);
+        }
         if self.exprs.len() == 1 && !lazy::is_conditional(&self.exprs[index]) {
             let explained = self.tells_row && self.exprs[index].is_deterministic();
             return Err(if explained { failure::explained(self, columns, len, error) } else { error });

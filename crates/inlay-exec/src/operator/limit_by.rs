@@ -1,41 +1,47 @@
 //! LIMIT and OFFSET by numbers that another plan computes: percentages of the rows, results of subqueries.
+//!
+//! The numbers are computed first, so that whoever collects the rows has enough as soon as with constant ones. Only a share of
+//! the rows has to wait for all of them.
 
 use super::materialize::{BufferScan, RowBuffer};
 use crate::context::ExecContext;
 use crate::pipeline::{Flow, LocalState, Morsel, Source};
 use inlay_types::{Batch, Error, Result, Value};
 use parking_lot::Mutex;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-/// The rows of a buffer between two numbers, in one morsel.
-pub struct LimitedScan {
+/// The rows between two computed numbers.
+pub struct ComputedRange {
     context: ExecContext,
-    rows: Arc<RowBuffer>,
-    columns: usize,
     counts: BufferScan,
-    /// Whether the counts have a limit, and whether it is a percentage.
+    /// Whether there is a limit, and whether it is a percentage.
     limit: Option<bool>,
     has_offset: bool,
-    /// The first row wanted and the one behind the last, until the morsel is taken.
-    range: Mutex<Option<(u64, u64)>>,
+    /// The one row of counts.
+    values: OnceLock<Vec<Value>>,
+    /// Taken by who reads it.
+    reading: Mutex<()>,
 }
 
-impl LimitedScan {
-    /// Reads all `columns` of `rows`; `counts` has one row: the limit (BIGINT, or DOUBLE for a percentage) and the offset
-    /// (BIGINT), as far as there are such.
+impl ComputedRange {
+    /// `counts` has one row, from which this is read once it is filled: the limit (BIGINT, or DOUBLE for a percentage) and the
+    /// offset (BIGINT), as far as there are such.
     pub fn new(
         context: &ExecContext,
-        (rows, columns): (Arc<RowBuffer>, usize),
         counts: (Arc<RowBuffer>, Vec<usize>),
         limit: Option<bool>,
         has_offset: bool,
     ) -> Self {
         let counts = BufferScan::new(vec![counts]);
-        Self { context: context.clone(), rows, columns, counts, limit, has_offset, range: Mutex::default() }
+        let (values, reading) = (OnceLock::new(), Mutex::new(()));
+        Self { context: context.clone(), counts, limit, has_offset, values, reading }
     }
 
-    /// The one row of counts.
-    fn values(&self) -> Result<Vec<Value>> {
+    fn values(&self) -> Result<&[Value]> {
+        if let Some(values) = self.values.get() {
+            return Ok(values);
+        }
+        let _reading = self.reading.lock();
         let mut values = Vec::new();
         let mut local = self.counts.local();
         let mut read = |batch: Batch| {
@@ -46,18 +52,65 @@ impl LimitedScan {
         };
         self.counts.start(&self.context)?;
         while self.counts.run_morsel(&mut local, &mut |_| {}, &mut read)? == Morsel::Pushed {}
-        Ok(values)
+        Ok(self.values.get_or_init(|| values))
+    }
+
+    fn offset(&self) -> Result<u64> {
+        let value = self.values()?.get(usize::from(self.limit.is_some())).filter(|_| self.has_offset);
+        Ok(value.map_or(Ok(None), |value| count_of(value, "OFFSET"))?.unwrap_or(0))
+    }
+
+    /// How many rows are wanted at most, those that are left out among them.
+    pub fn rows_wanted(&self) -> Result<u64> {
+        match (self.limit, self.values()?.first()) {
+            (Some(false), Some(value)) => {
+                let limit = count_of(value, "LIMIT")?;
+                let offset = self.offset()?;
+                Ok(limit.map_or(u64::MAX, |limit| limit.saturating_add(offset)))
+            }
+            _ => Ok(u64::MAX),
+        }
+    }
+
+    /// The first row wanted and the one behind the last, of so many.
+    fn range(&self, rows: u64) -> Result<(u64, u64)> {
+        let offset = self.offset()?;
+        match (self.limit, self.values()?.first()) {
+            (Some(true), Some(value)) if !value.is_null() => {
+                let share = value.as_f64().unwrap_or(100.0);
+                if !(0.0..=100.0).contains(&share) {
+                    return Err(Error::out_of_range(format!("LIMIT {share}%: expected 0 to 100 percent")));
+                }
+                let limit = (rows as f64 * share / 100.0).floor() as u64;
+                Ok((offset, offset.saturating_add(limit)))
+            }
+            _ => Ok((offset, self.rows_wanted()?)),
+        }
+    }
+}
+
+/// The rows of a buffer within a range, in one morsel.
+pub struct LimitedScan {
+    context: ExecContext,
+    rows: Arc<RowBuffer>,
+    columns: usize,
+    range: Arc<ComputedRange>,
+    /// The first row wanted and the one behind the last, until the morsel is taken.
+    wanted: Mutex<Option<(u64, u64)>>,
+}
+
+impl LimitedScan {
+    /// Reads all `columns` of `rows`.
+    pub fn new(
+        context: &ExecContext,
+        (rows, columns): (Arc<RowBuffer>, usize),
+        range: Arc<ComputedRange>,
+    ) -> Self {
+        Self { context: context.clone(), rows, columns, range, wanted: Mutex::default() }
     }
 
     fn scan(&self) -> BufferScan {
         BufferScan::new(vec![(Arc::clone(&self.rows), (0..self.columns).collect())])
-    }
-
-    fn share(&self, share: f64) -> Result<u64> {
-        if !(0.0..=100.0).contains(&share) {
-            return Err(Error::out_of_range(format!("LIMIT {share}%: expected 0 to 100 percent")));
-        }
-        Ok((self.rows.len() as f64 * share / 100.0).floor() as u64)
     }
 }
 
@@ -73,21 +126,7 @@ fn count_of(value: &Value, place: &str) -> Result<Option<u64>> {
 
 impl Source for LimitedScan {
     fn start(&self, _context: &ExecContext) -> Result<usize> {
-        let mut values = self.values()?.into_iter();
-        let limit = match self.limit {
-            None => None,
-            Some(is_percent) => match values.next().unwrap_or(Value::Null) {
-                Value::Null => None,
-                value if is_percent => Some(self.share(value.as_f64().unwrap_or(100.0))?),
-                value => count_of(&value, "LIMIT")?,
-            },
-        };
-        let offset = match self.has_offset {
-            true => count_of(&values.next().unwrap_or(Value::Null), "OFFSET")?.unwrap_or(0),
-            false => 0,
-        };
-        let end = limit.map_or(u64::MAX, |limit| offset.saturating_add(limit));
-        *self.range.lock() = Some((offset, end));
+        *self.wanted.lock() = Some(self.range.range(self.rows.len())?);
         Ok(1)
     }
 
@@ -101,7 +140,7 @@ impl Source for LimitedScan {
         begin: &mut dyn FnMut(usize),
         push: &mut dyn FnMut(Batch) -> Result<Flow>,
     ) -> Result<Morsel> {
-        let Some((from, to)) = self.range.lock().take() else { return Ok(Morsel::Exhausted) };
+        let Some((from, to)) = self.wanted.lock().take() else { return Ok(Morsel::Exhausted) };
         begin(0);
         let scan = self.scan();
         scan.start(&self.context)?;

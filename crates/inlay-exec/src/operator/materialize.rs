@@ -1,6 +1,7 @@
 //! Collecting rows in the order of their morsels, and reading them again: query results, LIMIT, shared subplans
 //! and the inputs of set operations. Rows that are read again go to files when memory is refused.
 
+use super::limit_by::ComputedRange;
 use crate::context::ExecContext;
 use crate::pipeline::{Flow, Handout, LocalState, Morsel, Sink, Source};
 use crate::spill::{SpillFile, SpilledRows, WORKING_MEMORY, is_refusal, string_size};
@@ -77,6 +78,8 @@ pub struct Materialize {
     buffer: Arc<RowBuffer>,
     offset: u64,
     limit: Option<u64>,
+    /// Rows that are wanted at most, where only the run of the query tells.
+    range: Option<Arc<ComputedRange>>,
     collected: Mutex<Collected>,
     budget: MemoryBudget,
     /// Where rows go if memory is refused; none where they must be in memory.
@@ -120,6 +123,8 @@ impl Local {
         self.rows += batch.len() as u64;
         let mut size = batch.columns().iter().map(owned_size).sum::<usize>() as u64;
         if file.is_some() {
+            // Texts are counted here from now on.
+            batch.let_go();
             size += batch.columns().iter().map(string_size).sum::<usize>() as u64;
         }
         self.open += size;
@@ -194,7 +199,13 @@ impl Materialize {
     /// Collects at most `limit` rows behind the first `offset` ones, in memory.
     pub fn with_limit(context: &ExecContext, limit: Option<u64>, offset: u64) -> Self {
         let budget = context.budget.clone();
-        Self { buffer: Arc::default(), offset, limit, collected: Mutex::default(), budget, file: None }
+        let collected = Mutex::default();
+        Self { buffer: Arc::default(), offset, limit, range: None, collected, budget, file: None }
+    }
+
+    /// Collects rows until there are as many as the range wants, those before it among them; in files where memory is refused.
+    pub fn within(context: &ExecContext, range: Arc<ComputedRange>) -> Self {
+        Self { range: Some(range), ..Self::new(context) }
     }
 
     /// Where the rows go.
@@ -202,8 +213,16 @@ impl Materialize {
         Arc::clone(&self.buffer)
     }
 
-    fn wanted(&self) -> u64 {
-        self.limit.map_or(u64::MAX, |limit| limit.saturating_add(self.offset))
+    fn wanted(&self) -> Result<u64> {
+        match &self.range {
+            Some(range) => range.rows_wanted(),
+            None => Ok(self.limit.map_or(u64::MAX, |limit| limit.saturating_add(self.offset))),
+        }
+    }
+
+    /// Whether it may have enough before the end.
+    fn is_limited(&self) -> bool {
+        self.limit.is_some() || self.range.is_some()
     }
 }
 
@@ -213,7 +232,7 @@ impl Sink for Materialize {
     }
 
     fn handout(&self) -> Handout {
-        if self.limit.is_none() { Handout::Apart } else { Handout::InOrder }
+        if self.is_limited() { Handout::InOrder } else { Handout::Apart }
     }
 
     fn start_morsel(&self, number: usize, local: &mut LocalState) {
@@ -225,7 +244,7 @@ impl Sink for Materialize {
     fn consume(&self, input: Batch, local: &mut LocalState) -> Result<Flow> {
         let local = local.downcast_mut::<Local>().ok_or_else(wrong_state)?;
         local.push(input, &self.budget, self.file.as_ref())?;
-        Ok(if local.rows >= self.wanted() { Flow::Done } else { Flow::More })
+        Ok(if local.rows >= self.wanted()? { Flow::Done } else { Flow::More })
     }
 
     fn end_morsel(&self, local: &mut LocalState) -> Result<Flow> {
@@ -236,7 +255,7 @@ impl Sink for Materialize {
         if !pieces.is_empty() {
             collected.morsels.insert(local.morsel, pieces);
         }
-        if self.limit.is_none() {
+        if !self.is_limited() {
             return Ok(Flow::More);
         }
         collected.complete.insert(local.morsel, rows);
@@ -248,7 +267,7 @@ impl Sink for Materialize {
             }
             rows += count;
         }
-        Ok(if rows >= self.wanted() { Flow::Done } else { Flow::More })
+        Ok(if rows >= self.wanted()? { Flow::Done } else { Flow::More })
     }
 
     fn combine(&self, local: LocalState) -> Result<()> {
@@ -267,10 +286,11 @@ impl Sink for Materialize {
             }
         }
         if self.limit.is_some() || self.offset > 0 {
+            let wanted = self.wanted()?;
             for piece in &mut pieces {
                 // Only rows in memory are cut; there is one piece of them.
                 if let Piece::Memory(batches) = piece {
-                    *batches = cut(std::mem::take(batches).into_iter(), self.offset, self.wanted());
+                    *batches = cut(std::mem::take(batches).into_iter(), self.offset, wanted);
                 }
             }
         }

@@ -1,30 +1,49 @@
 //! SELECT lists: computes columns from columns.
 
-use crate::expression::{Program, ProgramState};
+use crate::expression::{PartRows, Program, ProgramState};
 use crate::pipeline::{Flow, LocalState, Operator, Push};
-use inlay_types::{Batch, Error, Result};
+use inlay_types::{Batch, Error, MemoryBudget, Result};
 
 /// Replaces a batch's columns by the program's results.
 pub struct Project {
     program: Program,
+    budget: MemoryBudget,
+}
+
+struct Local {
+    state: ProgramState,
+    part_rows: PartRows,
 }
 
 impl Project {
     /// Computes all expressions of `program`.
-    pub fn new(program: Program) -> Self {
-        Self { program }
+    pub fn new(program: Program, budget: MemoryBudget) -> Self {
+        Self { program, budget }
     }
 }
 
 impl Operator for Project {
     fn local(&self) -> LocalState {
-        Box::new(self.program.state())
+        Box::new(Local { state: self.program.state(), part_rows: PartRows::default() })
     }
 
     fn process(&self, input: Batch, local: &mut LocalState, push: Push<'_>) -> Result<Flow> {
-        let state =
-            local.downcast_mut::<ProgramState>().ok_or_else(|| Error::internal("projection state"))?;
-        let columns = self.program.eval_all(state, &input)?;
-        push(Batch::new(columns, input.len()))
+        let local = local.downcast_mut::<Local>().ok_or_else(|| Error::internal("projection state"))?;
+        let Local { state, part_rows } = local;
+        if !self.program.may_be_repeated() {
+            let columns = self.program.eval_all(state, &input)?;
+            return push(Batch::new(columns, input.len()));
+        }
+        let mut flow = Flow::More;
+        part_rows.each(
+            &input,
+            &self.budget,
+            |part| self.program.eval_all(state, part),
+            |part, columns| {
+                flow = push(Batch::new(columns, part.len()))?;
+                Ok(flow == Flow::More)
+            },
+        )?;
+        Ok(flow)
     }
 }

@@ -4,7 +4,7 @@
 //! (views, not bytes), elements are views into the lists. Memory is that of one batch's elements, which lie in the input's
 //! heap already but for their views and fixed-width values.
 
-use crate::expression::{Program, ProgramState};
+use crate::expression::{PartRows, Program, ProgramState};
 use crate::pipeline::{Flow, LocalState, Operator, Push};
 use inlay_types::nested::unpack_lists;
 use inlay_types::{Batch, Bitmap, Error, Interrupt, LogicalType, MemoryBudget, Result, VECTOR_SIZE, Vector};
@@ -39,31 +39,45 @@ impl Unnest {
     }
 }
 
-/// All elements of one list column: row `i` has `offsets[i] .. offsets[i + 1]`.
+/// All elements of one list column: row `i` has `offsets[i] .. offsets[i + 1]`. A list that is the same in all rows is there once.
 struct Elements {
     child: Vector,
     offsets: Vec<u32>,
+    is_constant: bool,
 }
 
 impl Elements {
     fn of(lists: &Vector, element: &LogicalType) -> Result<Self> {
-        let (mut child, mut offsets) = unpack_lists(lists)?;
+        let is_constant = lists.is_constant() && lists.len() > 1;
+        let (mut child, mut offsets) =
+            unpack_lists(&if is_constant { lists.slice(0, 1) } else { lists.clone() })?;
         while child.ty() != element {
             let (inner, starts) = unpack_lists(&child)?;
             offsets.iter_mut().for_each(|offset| *offset = starts[*offset as usize]);
             child = inner;
         }
-        Ok(Self { child, offsets })
+        Ok(Self { child, offsets, is_constant })
     }
 
     /// The elements of a run that has no rows but theirs.
     fn slice(&self, run: &Run) -> Vector {
         let first = run.rows.first().zip(run.numbers.first());
-        let from = first.map_or(0, |(&row, &number)| self.offsets[row as usize] + number);
+        let from = first.map_or(0, |(&row, &number)| self.start(row as usize) + number);
         self.child.slice(from as usize, run.rows.len())
     }
 
+    /// Whether the elements of a run that has no rows but theirs lie one behind the other.
+    fn lie_in_order(&self, run: &Run) -> bool {
+        !self.is_constant || run.rows.first() == run.rows.last()
+    }
+
+    /// Where the elements of a row begin.
+    fn start(&self, row: usize) -> u32 {
+        self.offsets[if self.is_constant { 0 } else { row }]
+    }
+
     fn count(&self, row: usize) -> usize {
+        let row = if self.is_constant { 0 } else { row };
         (self.offsets[row + 1] - self.offsets[row]) as usize
     }
 }
@@ -75,21 +89,48 @@ struct Run {
     numbers: Vec<u32>,
 }
 
+/// What one worker has.
+struct Local {
+    state: ProgramState,
+    part_rows: PartRows,
+}
+
 impl Operator for Unnest {
     fn local(&self) -> LocalState {
-        Box::new(self.options.lists.state())
+        Box::new(Local { state: self.options.lists.state(), part_rows: PartRows::default() })
     }
 
     fn process(&self, input: Batch, local: &mut LocalState, push: Push<'_>) -> Result<Flow> {
-        let state = local.downcast_mut::<ProgramState>().ok_or_else(|| Error::internal("unnest state"))?;
-        let lists = self.options.lists.eval_all(state, &input)?;
-        let elements = lists
-            .iter()
-            .zip(&self.options.elements)
-            .map(|(list, element)| Elements::of(list, element))
-            .collect::<Result<Vec<_>>>()?;
-        let bytes: usize = elements.iter().map(|list| list.child.len() * 16 + list.offsets.len() * 4).sum();
-        let _reserved = self.budget.reserve(bytes as u64)?;
+        let local = local.downcast_mut::<Local>().ok_or_else(|| Error::internal("unnest state"))?;
+        let Local { state, part_rows } = local;
+        if !self.options.lists.may_be_repeated() {
+            let elements = self.elements(state, &input)?;
+            return self.push_all(&input, &elements, push);
+        }
+        let mut flow = Flow::More;
+        part_rows.each(
+            &input,
+            &self.budget,
+            |part| self.elements(state, part),
+            |part, elements| {
+                flow = self.push_all(part, &elements, &mut *push)?;
+                Ok(flow == Flow::More)
+            },
+        )?;
+        Ok(flow)
+    }
+}
+
+impl Unnest {
+    /// The elements of all lists of a batch. Those of fixed width, and views of others, are asked for when they are taken out.
+    fn elements(&self, state: &mut ProgramState, input: &Batch) -> Result<Vec<Elements>> {
+        let lists = self.options.lists.eval_all(state, input)?;
+        let types = self.options.elements.iter();
+        lists.iter().zip(types).map(|(list, element)| Elements::of(list, element)).collect()
+    }
+
+    /// Pushes a row per element.
+    fn push_all(&self, input: &Batch, elements: &[Elements], push: Push<'_>) -> Result<Flow> {
         let mut run = Run::default();
         for row in 0..input.len() {
             let count = elements.iter().map(|list| list.count(row)).max().unwrap_or(0);
@@ -99,7 +140,7 @@ impl Operator for Unnest {
                 run.numbers.push(number as u32);
                 if run.rows.len() == VECTOR_SIZE {
                     self.interrupt.check()?;
-                    if push(self.batch(&input, &elements, &run)?)? == Flow::Done {
+                    if push(self.batch(input, elements, &run)?)? == Flow::Done {
                         return Ok(Flow::Done);
                     }
                     run.rows.clear();
@@ -107,18 +148,17 @@ impl Operator for Unnest {
                 }
             }
         }
-        if run.rows.is_empty() { Ok(Flow::More) } else { push(self.batch(&input, &elements, &run)?) }
+        if run.rows.is_empty() { Ok(Flow::More) } else { push(self.batch(input, elements, &run)?) }
     }
-}
 
-impl Unnest {
     fn batch(&self, input: &Batch, elements: &[Elements], run: &Run) -> Result<Batch> {
         let options = &self.options;
         let len = run.rows.len();
         let mut columns: Vec<Vector> =
             options.passed.iter().map(|&index| input.column(index).take(&run.rows)).collect();
         // The elements of one list lie in the order of the rows, whatever their counts.
-        let in_order = elements.len() == 1 && !options.keep_empty;
+        let in_order =
+            elements.len() == 1 && !options.keep_empty && elements.iter().all(|list| list.lie_in_order(run));
         let made = |&index: &usize| {
             let list: &Elements = &elements[index];
             if in_order { list.slice(run) } else { gathered(list, run) }
@@ -148,7 +188,7 @@ fn gathered(list: &Elements, run: &Run) -> Vector {
         return Vector::nulls(list.child.logical_type(), run.rows.len());
     }
     let position = |at: usize| {
-        if within(at) { list.offsets[run.rows[at] as usize] + run.numbers[at] } else { 0 }
+        if within(at) { list.start(run.rows[at] as usize) + run.numbers[at] } else { 0 }
     };
     let positions: Vec<u32> = (0..run.rows.len()).map(position).collect();
     let mut values = list.child.take(&positions);

@@ -13,6 +13,7 @@ mod ordered;
 mod recursive;
 mod set_operation;
 mod table_call;
+mod texts;
 mod unnest;
 mod window;
 
@@ -21,13 +22,13 @@ use crate::dynamic_filter::DynamicFilter;
 use crate::expression::{Layout, Program};
 use crate::operator::aggregate::{AggregateOptions, HashAggregate, KeyDomain};
 use crate::operator::leaders::Leaders;
-use crate::operator::limit_by::LimitedScan;
+use crate::operator::limit_by::{ComputedRange, LimitedScan};
 use crate::operator::materialize::{BufferScan, Materialize, RowBuffer};
 use crate::operator::project::Project;
 use crate::operator::sample::SampleRows;
 use crate::operator::sort::{Sort, SortOptions};
 use crate::pipeline::{Operator, Pipeline, Sink, Source};
-use inlay_sql::plan::{AggregateExpr, ColumnId, Columns, Expr, Plan, SharedId, SortKey};
+use inlay_sql::plan::{AggregateExpr, ColumnId, Columns, Expr, LimitBy, Plan, SharedId, SortKey};
 use inlay_types::{Error, LogicalType, Result};
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -204,6 +205,36 @@ impl<'a> Planner<'a> {
         self.pipelines.push(Pipeline { nodes, source: fragment.source, operators: fragment.operators, sink });
     }
 
+    /// A limit that a plan computes, which runs first: a number of rows then ends what the rows come from as a constant does.
+    fn lower_limit_by(
+        &mut self,
+        node: NodeNumber,
+        input: &Plan,
+        counts: &Plan,
+        by: LimitBy,
+        needed: &Needed,
+    ) -> Result<Fragment> {
+        let first = self.pipelines.len();
+        let fragment = self.lower(input, needed, &[])?;
+        let of_counts = self.pipelines.len();
+        let wanted: Vec<ColumnId> = by.limit.iter().chain(&by.offset).copied().collect();
+        let counts = self.lower(counts, &wanted.iter().copied().collect(), &[])?;
+        let layout = counts.layout();
+        let positions = wanted.iter().map(|id| layout.require(*id)).collect::<Result<_>>()?;
+        let sink = Materialize::new(self.context);
+        let limit = by.limit.map(|_| by.percent);
+        let range = ComputedRange::new(self.context, (sink.buffer(), positions), limit, by.offset.is_some());
+        let range = Arc::new(range);
+        self.close(counts, Arc::new(sink), node);
+        // What both read is lowered above either.
+        self.pipelines[first..].rotate_left(of_counts - first);
+        let columns = fragment.columns.clone();
+        let sink = Materialize::within(self.context, Arc::clone(&range));
+        let rows = (sink.buffer(), columns.len());
+        self.close(fragment, Arc::new(sink), node);
+        Ok(Fragment::new(Arc::new(LimitedScan::new(self.context, rows, range)), columns, node))
+    }
+
     fn types(&self, columns: &[ColumnId]) -> Vec<LogicalType> {
         columns.iter().map(|id| self.columns.ty(*id)).collect()
     }
@@ -269,23 +300,7 @@ impl<'a> Planner<'a> {
                 Ok(self.rescan(fragment, sink, node))
             }
             Plan::SetOp { .. } => self.lower_set_operation(node, plan),
-            Plan::LimitBy { input, counts, by } => {
-                let fragment = self.lower(input, needed, &[])?;
-                let columns = fragment.columns.clone();
-                let sink = Materialize::new(self.context);
-                let rows = (sink.buffer(), columns.len());
-                self.close(fragment, Arc::new(sink), node);
-                let wanted: Vec<ColumnId> = by.limit.iter().chain(&by.offset).copied().collect();
-                let fragment = self.lower(counts, &wanted.iter().copied().collect(), &[])?;
-                let layout = fragment.layout();
-                let positions = wanted.iter().map(|id| layout.require(*id)).collect::<Result<_>>()?;
-                let sink = Materialize::new(self.context);
-                let counts = (sink.buffer(), positions);
-                self.close(fragment, Arc::new(sink), node);
-                let limit = by.limit.map(|_| by.percent);
-                let scan = LimitedScan::new(self.context, rows, counts, limit, by.offset.is_some());
-                Ok(Fragment::new(Arc::new(scan), columns, node))
-            }
+            Plan::LimitBy { input, counts, by } => self.lower_limit_by(node, input, counts, *by, needed),
             Plan::Sample { input, sample } => {
                 let fragment = self.lower(input, needed, &[])?;
                 let columns = fragment.columns.clone();
@@ -359,7 +374,7 @@ impl<'a> Planner<'a> {
         let mut exprs: Vec<Expr> = items.iter().map(|(_, expr)| expr.clone()).collect();
         let mut fragment = self.hoist(fragment, exprs.iter_mut().map(|expr| (expr, None)), node)?;
         let program = Program::compile_many(&exprs, &fragment.layout())?;
-        fragment.push(Project::new(program), node);
+        fragment.push(Project::new(program, self.context.budget.clone()), node);
         fragment.columns = columns;
         Ok(fragment)
     }
@@ -397,6 +412,7 @@ impl<'a> Planner<'a> {
             let of_groups = keys.iter_mut().map(|key| (key, None));
             self.hoist(fragment, of_groups.chain(computed.iter_mut().flat_map(guarded)), node)?
         };
+        let fragment = self.compute_texts(fragment, &mut keys, &mut computed, node)?;
         let domain = |expr: &Expr| self.domain(expr);
         let options = AggregateOptions {
             layout: fragment.layout(),

@@ -30,7 +30,8 @@ impl Planner<'_> {
             if counted {
                 let mut exprs: Vec<Expr> = input_columns.iter().map(|id| self.columns.expr(*id)).collect();
                 exprs.push(Expr::literal(Value::Boolean(is_left)));
-                fragment.push(Project::new(Program::compile_many(&exprs, &layout)?), node);
+                let program = Program::compile_many(&exprs, &layout)?;
+                fragment.push(Project::new(program, self.context.budget.clone()), node);
                 positions = (0..exprs.len()).collect();
             }
             let sink = Materialize::new(self.context);

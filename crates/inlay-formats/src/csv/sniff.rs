@@ -7,7 +7,7 @@ use super::header;
 use super::options::CsvOptions;
 use super::reader::{BlockReader, check_beginning};
 use crate::input::InputFile;
-use inlay_types::{Error, LogicalType, Result};
+use inlay_types::{Error, LogicalType, Result, limits};
 
 /// What was found out about a file.
 #[derive(Debug)]
@@ -30,6 +30,9 @@ pub(super) struct Schema {
 /// Bytes that the dialect is found out from.
 pub(super) const DIALECT_SAMPLE: u64 = 1 << 20;
 
+/// So many records are looked at between two looks at the interrupt.
+const CHECKED_RECORDS: usize = 1 << 12;
+
 /// Looks at the beginning of a file.
 pub(super) fn sniff(file: &InputFile, options: &CsvOptions) -> Result<Schema> {
     let mut sample = Vec::new();
@@ -50,10 +53,15 @@ pub(super) fn sniff(file: &InputFile, options: &CsvOptions) -> Result<Schema> {
     let rules = ReadRules::new(dialect.clone(), options);
     let mut reader = BlockReader::of_one(file.clone(), &dialect, options);
     let mut types = TypeSample::new(options, &rules);
-    let mut fields = Vec::new();
+    let (mut fields, mut records) = (Vec::new(), 0);
     'blocks: while let Some(block) = reader.look_at_block()? {
         let mut at = 0;
         while let Some(split) = dialect.record(&block.bytes, at, &mut fields) {
+            // A sample may be the whole file.
+            records += 1;
+            if usize::is_multiple_of(records, CHECKED_RECORDS) {
+                limits::check()?;
+            }
             let is_blank = fields.is_empty() || fields.len() == 1 && fields[0].is_empty();
             if !is_blank && !types.add(&block.bytes, &fields, split.next - at) {
                 break 'blocks;

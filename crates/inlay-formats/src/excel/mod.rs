@@ -9,6 +9,7 @@
 //! VARCHAR. A later cell that its column's type does not hold is an error that names it.
 
 mod cell;
+mod directory;
 mod sheet;
 
 use crate::files::Files;

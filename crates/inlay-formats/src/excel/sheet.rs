@@ -2,10 +2,11 @@
 
 use super::Options;
 use super::cell::{Cell, Shape};
+use super::directory::kept_size;
 use crate::files::{Files, First, Seekable};
 use crate::ranges;
 use calamine::{CellErrorType, DataRef, Reader, Xlsx};
-use inlay_types::{Error, Result};
+use inlay_types::{Error, Result, limits};
 use std::io::BufReader;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -97,7 +98,15 @@ pub(super) fn walk(files: &Arc<Files>, path: &str, sheet: Option<&str>, take: Ta
     })
 }
 
-fn walk_file(path: &str, file: Box<dyn Seekable>, sheet: Option<&str>, take: TakeRow<'_>) -> Result<String> {
+fn walk_file(
+    path: &str,
+    mut file: Box<dyn Seekable>,
+    sheet: Option<&str>,
+    take: TakeRow<'_>,
+) -> Result<String> {
+    let kept = kept_size(&mut file).map_err(|error| Error::io("cannot read", path, &error))?;
+    // Texts lie apart from each other once they are read.
+    let _held = limits::hold(usize::try_from(kept.saturating_mul(2)).unwrap_or(usize::MAX))?;
     let failed = |error: calamine::XlsxError| malformed(path, format!("it is no readable workbook: {error}"));
     let mut book: Xlsx<BufReader<Box<dyn Seekable>>> = Xlsx::new(BufReader::new(file)).map_err(failed)?;
     let names = book.sheet_names();

@@ -2,7 +2,7 @@
 
 use super::bridge;
 use super::decode::{Column, Layout};
-use super::pages::Chunk;
+use super::pages::{Chunk, Refusal};
 use super::select::Selection;
 use super::{ParquetFile, guarded, indexes, malformed};
 use crate::ranges::{RangeSource, Together};
@@ -307,7 +307,8 @@ impl RowGroupTask {
     fn read_column(&mut self, index: usize, len: usize) -> Result<Vector> {
         match &mut self.columns[index] {
             Reading::Decoded(column) => column.read(len).map_err(|message| {
-                malformed(&self.path, format!("column \"{}\": {message}", self.names[index]))
+                let message = || format!("column \"{}\": {message}", self.names[index]);
+                column.refused_or(|| malformed(&self.path, message()))
             }),
             Reading::ByArrow(position) => {
                 let by_arrow = self.by_arrow.as_mut();
@@ -348,6 +349,7 @@ const FEWER_ROWS: &str = "it has fewer rows than its footer says";
 /// The columns that the arrow reader decodes.
 struct ByArrow {
     reader: ParquetRecordBatchReader,
+    refusal: Refusal,
     /// Decoded rows, and which row of the group the first of them is.
     current: Option<(ArrowRecords, usize)>,
     /// The row of the group that batches have come to.
@@ -365,14 +367,16 @@ impl ByArrow {
         let metadata = file.metadata.clone();
         let mask = ProjectionMask::roots(metadata.parquet_schema(), roots);
         let rows = vec![RowSelector::skip(part.rows.start), RowSelector::select(part.rows.len())];
-        let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(Chunk::file(source), metadata)
+        let chunk = Chunk::file(source);
+        let refusal = chunk.refusal();
+        let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(chunk, metadata)
             .with_row_groups(vec![part.row_group])
             .with_row_selection(RowSelection::from(rows))
             .with_projection(mask)
             .with_batch_size(DECODE_ROWS)
             .build()
-            .map_err(|e| malformed(&file.path, e))?;
-        Ok(Self { reader, current: None, row: 0, decoded: part.rows.start })
+            .map_err(|e| refusal.or(|| malformed(&file.path, e)))?;
+        Ok(Self { reader, refusal, current: None, row: 0, decoded: part.rows.start })
     }
 
     /// `len` rows of a column from the current row on. Batches do not cross what is decoded at once.
@@ -388,7 +392,8 @@ impl ByArrow {
                 return records.columns()[position].vector(from, len);
             }
             self.current = None;
-            let next: Option<RecordBatch> = self.reader.next().transpose().map_err(|e| malformed(path, e))?;
+            let next: Option<RecordBatch> =
+                self.reader.next().transpose().map_err(|e| self.refusal.or(|| malformed(path, e)))?;
             let batch = next.ok_or_else(|| malformed(path, FEWER_ROWS))?;
             let rows = batch.num_rows();
             let field = bridge::field_of(&batch.schema())?;

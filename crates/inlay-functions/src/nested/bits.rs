@@ -247,6 +247,7 @@ fn resolve_padded(args: &[ArgType]) -> Option<Resolved> {
             let wanted = wanted
                 .ok_or_else(|| Error::invalid_argument(format!("{count} bits do not fit into {size}")))?;
             let zeros = wanted - count;
+            inlay_types::limits::room(wanted.div_ceil(8))?;
             out.push(Some(&bit::from_bits(wanted, |at| at >= zeros && bit::get(bits, at - zeros))))
         })
     });

@@ -100,7 +100,7 @@ fn resolve_side(args: &[ArgType], side: Side) -> Option<Resolved> {
                 Side::Keys => keys,
                 Side::Values => values,
             };
-            out.push_list(&element, &all(&side))
+            out.push_list(&element, &all(&side)?)
         })
     });
     Some(Resolved::infallible(vec![map.ty.clone()], returns, kernel))
@@ -196,7 +196,7 @@ fn resolve_concat(args: &[ArgType]) -> Option<Resolved> {
             let mut places: HashMap<Part<'_>, usize> = HashMap::new();
             for map in maps {
                 let (own, contents) = map_parts(&types, map);
-                for (key, value) in all(&own).into_iter().zip(all(&contents)) {
+                for (key, value) in all(&own)?.into_iter().zip(all(&contents)?) {
                     match places.get(&key) {
                         Some(&place) => values[place] = value,
                         None => {

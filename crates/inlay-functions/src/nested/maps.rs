@@ -8,7 +8,7 @@ use inlay_kernels::function::kernel;
 use inlay_kernels::resolve::{ArgType, ResolveOptions, Resolved};
 use inlay_types::nested::read::{StructLayout, map_parts, value};
 use inlay_types::nested::{Sequence, write};
-use inlay_types::{Error, LogicalType, Result};
+use inlay_types::{Error, LogicalType, Result, limits};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -70,8 +70,11 @@ pub(super) fn push_map(
 }
 
 /// All elements of a sequence.
-pub(super) fn all<'a>(sequence: &Sequence<'a>) -> Vec<Part<'a>> {
-    (0..sequence.len()).map(|index| sequence.get(index)).collect()
+pub(super) fn all<'a>(sequence: &Sequence<'a>) -> Result<Vec<Part<'a>>> {
+    let mut parts = Vec::new();
+    limits::grow(&mut parts, sequence.len())?;
+    parts.extend((0..sequence.len()).map(|index| sequence.get(index)));
+    Ok(parts)
 }
 
 fn resolve_map(args: &[ArgType]) -> Option<Resolved> {
@@ -100,7 +103,7 @@ fn resolve_map(args: &[ArgType]) -> Option<Resolved> {
                 let (keys, values) = (keys.len(), values.len());
                 return Err(Error::invalid_argument(format!("a MAP of {keys} keys and {values} values")));
             }
-            push_map(out, &types, &all(&keys), &all(&values))
+            push_map(out, &types, &all(&keys)?, &all(&values)?)
         })
     });
     Some(Resolved::fallible(arg_types, returns, kernel))

@@ -1,10 +1,10 @@
 //! Arguments and results of functions over nested values, row by row as canonical bytes.
 
 use crate::columns::computed_rows;
-use inlay_types::limits::Meter;
+use inlay_types::limits::{self, Meter};
 use inlay_types::nested::{Parts, fixed_width, write};
 use inlay_types::view::HeapBuilder;
-use inlay_types::{Bitmap, Buffer, Heap, LogicalType, Result, Vector, View};
+use inlay_types::{Bitmap, Buffer, Error, Heap, LogicalType, Result, Vector, View};
 
 /// The bytes of a value; `None` for NULL.
 pub(crate) type Part<'a> = Option<&'a [u8]>;
@@ -103,13 +103,29 @@ impl Output {
         Ok(())
     }
 
-    /// Appends what `write` writes.
+    /// Appends what `write` writes. What is long stays where it was written.
     pub(crate) fn push_with(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.clear();
-        let done = write(&mut scratch).and_then(|()| self.push(Some(&scratch)));
+        let done = write(&mut scratch).and_then(|()| match self.width {
+            Some(_) => self.push(Some(&scratch)),
+            None => {
+                self.meter.add(scratch.len() + 8)?;
+                self.views.push(self.heap.push_from(&mut scratch));
+                self.len += 1;
+                Ok(())
+            }
+        });
         self.scratch = scratch;
         done
+    }
+
+    /// Appends a list of texts, or of other values without fixed width, that `write` adds one by one: as many as there are, and
+    /// asked for while they grow.
+    pub(crate) fn push_texts(&mut self, write: impl FnOnce(&mut Texts) -> Result<()>) -> Result<()> {
+        let mut texts = Texts::default();
+        write(&mut texts)?;
+        self.push_with(|out| texts.append_to(out))
     }
 
     /// Appends a list of these elements of type `element`.
@@ -129,7 +145,8 @@ impl Output {
         self.push(Some(&value.to_le_bytes()))
     }
 
-    pub(crate) fn finish(self) -> Vector {
+    pub(crate) fn finish(mut self) -> Vector {
+        let held = std::mem::take(&mut self.meter).finish();
         let validity = (!self.nulls.is_empty()).then(|| {
             let mut validity = Bitmap::filled(self.len, true);
             self.nulls.iter().for_each(|&row| validity.set(row as usize, false));
@@ -139,7 +156,39 @@ impl Output {
             Some(_) => (Buffer::copy_of(&self.raw), Heap::default()),
             None => (Buffer::from_vec(self.views), self.heap.finish()),
         };
-        Vector::flat(self.ty, self.len, data, validity, heap)
+        Vector::flat(self.ty, self.len, data, validity, heap).holding(held)
+    }
+}
+
+/// A list of values without fixed width while it grows.
+#[derive(Default)]
+pub(crate) struct Texts {
+    ends: Vec<u32>,
+    bytes: Vec<u8>,
+    meter: Meter,
+}
+
+impl Texts {
+    /// Appends a value.
+    #[inline]
+    pub(crate) fn push(&mut self, part: &[u8]) -> Result<()> {
+        // Vectors that are full are copied into ones of twice the size.
+        self.meter.add(2 * (part.len() + size_of::<u32>()))?;
+        self.bytes.extend_from_slice(part);
+        let end = u32::try_from(self.bytes.len());
+        self.ends.push(end.map_err(|_| Error::out_of_range("a nested value has more than 4 GiB"))?);
+        Ok(())
+    }
+
+    /// The canonical bytes of the list.
+    fn append_to(self, out: &mut Vec<u8>) -> Result<()> {
+        let count = i32::try_from(self.ends.len());
+        let count = count.map_err(|_| Error::out_of_range("a list has more than 2,147,483,647 elements"))?;
+        limits::grow_at_once(out, size_of::<u32>() * (1 + self.ends.len()) + self.bytes.len())?;
+        out.extend_from_slice(&count.to_le_bytes());
+        self.ends.iter().for_each(|end| out.extend_from_slice(&end.to_le_bytes()));
+        out.extend_from_slice(&self.bytes);
+        Ok(())
     }
 }
 

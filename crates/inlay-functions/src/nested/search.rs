@@ -186,7 +186,7 @@ fn resolve_sets(args: &[ArgType], test: SetTest) -> Option<Resolved> {
     let kernel = kernel(move |args, len, out| {
         each_known(args, &Boolean, len, out, |args, row, out| {
             let list = |arg: usize| all(&Sequence::new(&element, args.get(arg, row).unwrap_or_default()));
-            out.push_bool(test(&list(0), &list(1)))
+            out.push_bool(test(&list(0)?, &list(1)?))
         })
     });
     Some(Resolved::infallible(types, Boolean, kernel))
@@ -202,7 +202,7 @@ fn resolve_unique(args: &[ArgType]) -> Option<Resolved> {
     let element = element(&list.ty)?.clone();
     let kernel = kernel(move |args, len, out| {
         each_known(args, &UBigInt, len, out, |args, row, out| {
-            let parts = all(&Sequence::new(&element, args.get(0, row).unwrap_or_default()));
+            let parts = all(&Sequence::new(&element, args.get(0, row).unwrap_or_default()))?;
             let seen: HashSet<&[u8]> = parts.into_iter().flatten().collect();
             out.push_int(seen.len() as i64)
         })
@@ -217,7 +217,7 @@ fn resolve_intersect(args: &[ArgType]) -> Option<Resolved> {
     let kernel = kernel(move |args, len, out| {
         each_known(args, &ty, len, out, |args, row, out| {
             let list = |arg: usize| all(&Sequence::new(&element, args.get(arg, row).unwrap_or_default()));
-            let (mut left, right) = (list(0), list(1));
+            let (mut left, right) = (list(0)?, list(1)?);
             let known: HashSet<&[u8]> = right.into_iter().flatten().collect();
             distinct(&mut left);
             left.retain(|part| part.is_some_and(|bytes| known.contains(bytes)));
@@ -265,8 +265,8 @@ fn resolve_chosen(args: &[ArgType], choice: LogicalType, choose: Choose) -> Opti
     let returns = ty.clone();
     let kernel = kernel(move |args, len, out| {
         each_known(args, &ty, len, out, |args, row, out| {
-            let parts = all(&Sequence::new(&element, args.get(0, row).unwrap_or_default()));
-            let chosen = all(&Sequence::new(&choice, args.get(1, row).unwrap_or_default()));
+            let parts = all(&Sequence::new(&element, args.get(0, row).unwrap_or_default()))?;
+            let chosen = all(&Sequence::new(&choice, args.get(1, row).unwrap_or_default()))?;
             out.push_list(&element, &choose(&parts, &chosen)?)
         })
     });

@@ -5,7 +5,7 @@ use crate::registry::Function;
 use inlay_kernels::arithmetic::{kernel, temporal};
 use inlay_kernels::resolve::{ArgType, ResolveOptions, Resolved};
 use inlay_types::LogicalType::{BigInt, Date, Interval as IntervalType, Timestamp, TimestampTz};
-use inlay_types::limits::Meter;
+use inlay_types::limits::{self, Meter};
 use inlay_types::{Error, Interval, LogicalType, Result};
 use std::sync::Arc;
 
@@ -73,12 +73,30 @@ fn push_numbers(out: &mut Output, start: i64, stop: i64, step: i64, inclusive: b
         distance if inclusive => distance / width + 1,
         distance => (distance + width - 1) / width,
     };
-    push_steps(
-        out,
-        &BigInt,
-        (0..count).map(|index| Some((i128::from(start) + index * i128::from(step)) as i64)),
-    )
+    let count = usize::try_from(count).ok().filter(|count| i32::try_from(*count).is_ok());
+    let count = count.ok_or_else(|| {
+        Error::out_of_range(format!(
+            "the numbers from {start} to {stop} by {step} are more than the 2,147,483,647 elements of a list"
+        ))
+    })?;
+    out.push_with(|out| {
+        limits::room(4 + 8 * count)?;
+        limits::grow_at_once(out, 4 + 8 * count)?;
+        out.extend_from_slice(&(count as u32).to_le_bytes());
+        let mut value = start;
+        for index in 0..count {
+            if index % CHECK_STEPS == CHECK_STEPS - 1 {
+                limits::check()?;
+            }
+            out.extend_from_slice(&value.to_le_bytes());
+            value = value.wrapping_add(step);
+        }
+        Ok(())
+    })
 }
+
+/// So many numbers are made between looks at the interrupt.
+const CHECK_STEPS: usize = 1 << 20;
 
 /// A list of what the steps give, while the budget lasts; `None` is a step out of range.
 fn push_steps(
@@ -87,10 +105,11 @@ fn push_steps(
     steps: impl Iterator<Item = Option<i64>>,
 ) -> Result<()> {
     let mut meter = Meter::new();
+    // The moments, where each lies, and room to grow.
     let mut found: Vec<[u8; 8]> = Vec::new();
     for step in steps {
         let step = step.ok_or_else(|| Error::out_of_range("a series leaves the range of timestamps"))?;
-        meter.add(32)?;
+        meter.add(48)?;
         found.push(step.to_le_bytes());
     }
     let parts: Vec<Part<'_>> = found.iter().map(|value| Some(&value[..])).collect();

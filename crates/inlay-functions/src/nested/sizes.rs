@@ -8,8 +8,8 @@ use inlay_kernels::function::kernel;
 use inlay_kernels::resolve::{ArgType, Resolved};
 use inlay_types::LogicalType::{BigInt, UBigInt};
 use inlay_types::nested::read::map_parts;
-use inlay_types::nested::{Sequence, lengths};
-use inlay_types::{Buffer, Error, Heap, LogicalType, Result, Vector};
+use inlay_types::nested::{Sequence, fixed_width, lengths, write};
+use inlay_types::{Buffer, Error, Heap, LogicalType, Result, Vector, limits};
 
 /// See the module documentation.
 pub(crate) static FUNCTIONS: &[Function] = &[
@@ -195,9 +195,10 @@ fn resolve_concat(args: &[ArgType], strict: bool) -> Option<Resolved> {
         each(args, &ty, len, out, |args, row, out| {
             if let Some(count) = plain_elements(args, &element, row) {
                 return out.push_with(|out| {
-                    out.extend_from_slice(&count.to_le_bytes());
                     let lists = (0..args.len())
                         .filter_map(|arg| Sequence::new(&element, args.get(arg, row)?).fixed());
+                    limits::grow_at_once(out, 4 + lists.clone().map(<[u8]>::len).sum::<usize>())?;
+                    out.extend_from_slice(&count.to_le_bytes());
                     lists.for_each(|run| out.extend_from_slice(run));
                     Ok(())
                 });
@@ -206,8 +207,7 @@ fn resolve_concat(args: &[ArgType], strict: bool) -> Option<Resolved> {
             if lists.iter().all(Option::is_none) || (strict && lists.contains(&None)) {
                 return out.push(None);
             }
-            let parts = lists.into_iter().flatten().flat_map(|list| all(&Sequence::new(&element, list)));
-            out.push_list(&element, &parts.collect::<Vec<_>>())
+            out.push_list(&element, &joined(&element, lists.into_iter().flatten())?)
         })
     });
     Some(Resolved::infallible(types, returns, kernel))
@@ -244,7 +244,8 @@ fn resolve_push(list: &ArgType, value: &ArgType, place: Place) -> Option<Resolve
     let kernel = kernel(move |args, len, out| {
         let (list, value) = if place == Place::FrontOfSecond { (1, 0) } else { (0, 1) };
         each(args, &ty, len, out, |args, row, out| {
-            let mut parts = args.get(list, row).map_or_else(Vec::new, |l| all(&Sequence::new(&element, l)));
+            let own = args.get(list, row).map(|list| all(&Sequence::new(&element, list))).transpose()?;
+            let mut parts = own.unwrap_or_default();
             let at = if place == Place::Back { parts.len() } else { 0 };
             parts.insert(at, args.get(value, row));
             out.push_list(&element, &parts)
@@ -261,7 +262,7 @@ pub(super) fn resolve_same(args: &[ArgType], change: fn(&mut Vec<Part<'_>>)) -> 
     let returns = ty.clone();
     let kernel = kernel(move |args, len, out| {
         each_known(args, &ty, len, out, |args, row, out| {
-            let mut parts = all(&Sequence::new(&element, args.get(0, row).unwrap_or_default()));
+            let mut parts = all(&Sequence::new(&element, args.get(0, row).unwrap_or_default()))?;
             change(&mut parts);
             out.push_list(&element, &parts)
         })
@@ -269,20 +270,20 @@ pub(super) fn resolve_same(args: &[ArgType], change: fn(&mut Vec<Part<'_>>)) -> 
     Some(Resolved::infallible(vec![list.ty.clone()], returns, kernel))
 }
 
-/// Appends `count` elements that `part` gives, while the budget lasts.
+/// Appends a list of `count` elements that `part` gives.
 fn push_many<'a>(
     out: &mut Output,
     element: &LogicalType,
     count: usize,
-    part: impl Fn(usize) -> Part<'a>,
+    part: impl Fn(usize) -> Part<'a> + Copy,
 ) -> Result<()> {
-    let mut meter = inlay_types::limits::Meter::new();
-    let mut parts = Vec::new();
-    for index in 0..count {
-        meter.add(size_of::<Part<'_>>())?;
-        parts.push(part(index));
+    if i32::try_from(count).is_err() {
+        let message = format!("a list of {count} elements has more than the 2,147,483,647 of a list");
+        return Err(Error::out_of_range(message));
     }
-    out.push_list(element, &parts)
+    // Whatever they are, they are not fewer bytes than this, and each is looked at.
+    limits::room(count.saturating_mul(fixed_width(element).unwrap_or(size_of::<u32>())))?;
+    out.push_with(|out| write::push_sequence(element, count, part, out))
 }
 
 fn resolve_resize(args: &[ArgType]) -> Option<Resolved> {
@@ -329,6 +330,21 @@ fn resolve_repeat(args: &[ArgType]) -> Option<Resolved> {
     Some(Resolved::fallible(vec![list.ty.clone(), BigInt], returns, kernel))
 }
 
+/// The elements of lists, one list behind the other.
+fn joined<'a>(element: &LogicalType, lists: impl Iterator<Item = &'a [u8]>) -> Result<Vec<Part<'a>>> {
+    let mut parts = Vec::new();
+    for list in lists {
+        let list = Sequence::new(element, list);
+        if parts.capacity() - parts.len() < list.len() {
+            // Twice as many, so that many short lists are not moved each time.
+            let more = list.len().max(parts.len());
+            limits::grow(&mut parts, more)?;
+        }
+        parts.extend((0..list.len()).map(|index| list.get(index)));
+    }
+    Ok(parts)
+}
+
 fn resolve_flatten(args: &[ArgType]) -> Option<Resolved> {
     let [list] = args else { return None };
     let inner = element(&list.ty)?.clone();
@@ -337,12 +353,9 @@ fn resolve_flatten(args: &[ArgType]) -> Option<Resolved> {
     let returns = ty.clone();
     let kernel = kernel(move |args, len, out| {
         each_known(args, &ty, len, out, |args, row, out| {
-            let lists = all(&Sequence::new(&inner, args.get(0, row).unwrap_or_default()));
-            let parts = lists.into_iter().flatten().flat_map(|list| match inner {
-                LogicalType::Null => Vec::new(),
-                _ => all(&Sequence::new(&flat, list)),
-            });
-            out.push_list(&flat, &parts.collect::<Vec<_>>())
+            let lists = all(&Sequence::new(&inner, args.get(0, row).unwrap_or_default()))?;
+            let lists = lists.into_iter().flatten().filter(|_| inner != LogicalType::Null);
+            out.push_list(&flat, &joined(&flat, lists)?)
         })
     });
     Some(Resolved::infallible(vec![list.ty.clone()], returns, kernel))

@@ -7,8 +7,9 @@ use crate::registry::Function;
 use inlay_kernels::function::kernel;
 use inlay_kernels::resolve::{ArgType, Resolved};
 use inlay_types::LogicalType::{BigInt, Varchar};
-use inlay_types::nested::{Sequence, compare};
-use inlay_types::{Error, LogicalType, Result};
+use inlay_types::nested::{Sequence, compare, write};
+use inlay_types::{Error, LogicalType, Result, limits};
+use std::cmp::Ordering;
 
 /// See the module documentation.
 pub(crate) static FUNCTIONS: &[Function] = &[
@@ -65,18 +66,66 @@ fn resolve(args: &[ArgType], reverse: bool, grades: bool) -> Option<Resolved> {
         each(args, &ty, len, out, |args, row, out| {
             let Some(list) = args.get(0, row) else { return out.push(None) };
             let Some(order) = Order::of(args, row, reverse)? else { return out.push(None) };
-            let parts = all(&Sequence::new(&element, list));
-            let mut rows: Vec<usize> = (0..parts.len()).collect();
-            rows.sort_by(|&a, &b| order.compare(&element, parts[a], parts[b]));
+            let parts = all(&Sequence::new(&element, list))?;
+            let mut rows: Vec<u32> = Vec::new();
+            limits::grow(&mut rows, parts.len())?;
+            rows.extend(0..parts.len() as u32);
+            sort_by(&mut rows, |&a, &b| order.compare(&element, parts[a as usize], parts[b as usize]))?;
             if grades {
-                let places: Vec<[u8; 8]> = rows.iter().map(|&row| (row as i64 + 1).to_le_bytes()).collect();
-                let parts: Vec<Part<'_>> = places.iter().map(|place| Some(&place[..])).collect();
-                return out.push_list(&BigInt, &parts);
+                let mut places: Vec<[u8; 8]> = Vec::new();
+                limits::grow(&mut places, rows.len())?;
+                places.extend(rows.iter().map(|&row| (i64::from(row) + 1).to_le_bytes()));
+                return out.push_with(|out| {
+                    write::push_sequence(&BigInt, places.len(), |index| Some(&places[index][..]), out)
+                });
             }
-            out.push_list(&element, &rows.iter().map(|&row| parts[row]).collect::<Vec<_>>())
+            out.push_with(|out| {
+                write::push_sequence(&element, rows.len(), |index| parts[rows[index] as usize], out)
+            })
         })
     });
     Some(Resolved { can_fail, ..Resolved::infallible(types, returns, kernel) })
+}
+
+/// Sorted at once, and merged between two looks at the interrupt.
+const SORTED_AT_ONCE: usize = 1 << 14;
+
+/// Sorts as `slice::sort_by` does, and stops soon when the statement is to end.
+fn sort_by<T: Copy>(values: &mut Vec<T>, mut compare: impl FnMut(&T, &T) -> Ordering) -> Result<()> {
+    for chunk in values.chunks_mut(SORTED_AT_ONCE) {
+        limits::check()?;
+        chunk.sort_by(&mut compare);
+    }
+    let (mut width, mut merged) = (SORTED_AT_ONCE, Vec::new());
+    if values.len() > width {
+        limits::grow(&mut merged, values.len())?;
+    }
+    while width < values.len() {
+        merged.clear();
+        for pair in values.chunks(2 * width) {
+            let (mut left, mut right) = pair.split_at(width.min(pair.len()));
+            while let (Some((first, others)), Some((second, rest))) =
+                (left.split_first(), right.split_first())
+            {
+                // What is equal stays in its order.
+                if compare(first, second).is_le() {
+                    merged.push(*first);
+                    left = others;
+                } else {
+                    merged.push(*second);
+                    right = rest;
+                }
+                if merged.len().is_multiple_of(SORTED_AT_ONCE) {
+                    limits::check()?;
+                }
+            }
+            merged.extend_from_slice(left);
+            merged.extend_from_slice(right);
+        }
+        std::mem::swap(values, &mut merged);
+        width *= 2;
+    }
+    Ok(())
 }
 
 #[derive(Clone, Copy)]
@@ -110,7 +159,7 @@ impl Order {
         Ok(Some(order))
     }
 
-    fn compare(self, element: &LogicalType, a: Part<'_>, b: Part<'_>) -> std::cmp::Ordering {
+    fn compare(self, element: &LogicalType, a: Part<'_>, b: Part<'_>) -> Ordering {
         match (a, b) {
             (Some(a), Some(b)) => {
                 let order = compare(element, a, b);

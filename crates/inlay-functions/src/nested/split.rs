@@ -1,14 +1,14 @@
 //! Texts taken apart into lists, and lists joined into texts.
 
 use super::is_text;
-use super::rows::{Part, each, each_known};
+use super::rows::{Texts, each, each_known};
 use crate::regex::Regexes;
 use crate::registry::Function;
 use inlay_kernels::function::kernel;
 use inlay_kernels::resolve::{ArgType, Resolved};
 use inlay_types::LogicalType::{BigInt, Varchar};
 use inlay_types::nested::Sequence;
-use inlay_types::{Error, LogicalType, Vector};
+use inlay_types::{Error, LogicalType, Result, Vector, limits};
 use regex::bytes::Regex;
 
 /// See the module documentation.
@@ -67,13 +67,12 @@ fn resolve_split(args: &[ArgType]) -> Option<Resolved> {
     let kernel = kernel(move |args, len, out| {
         each(args, &ty, len, out, |args, row, out| {
             let Some(source) = args.text(0, row) else { return out.push(None) };
-            let parts: Vec<Part<'_>> = match args.text(1, row) {
-                None => vec![Some(source.as_bytes())],
-                Some("") if source.is_empty() => vec![Some(b"")],
-                Some("") => characters(source).map(|c| Some(c.as_bytes())).collect(),
-                Some(separator) => source.split(separator).map(|part| Some(part.as_bytes())).collect(),
-            };
-            out.push_list(&Varchar, &parts)
+            out.push_texts(|list| match args.text(1, row) {
+                None => list.push(source.as_bytes()),
+                Some("") if source.is_empty() => list.push(b""),
+                Some("") => characters(source).try_for_each(|c| list.push(c.as_bytes())),
+                Some(separator) => source.split(separator).try_for_each(|part| list.push(part.as_bytes())),
+            })
         })
     });
     Some(Resolved::infallible(vec![Varchar, Varchar], returns, kernel))
@@ -98,24 +97,24 @@ fn resolve_split_regex(args: &[ArgType]) -> Option<Resolved> {
         let mut regexes = regexes(vectors, 2);
         each_known(vectors, &ty, len, out, |args, row, out| {
             let source = args.get(0, row).unwrap_or_default();
-            out.push_list(&Varchar, &split_at_matches(source, regexes.at(row)?))
+            let regex = regexes.at(row)?;
+            out.push_texts(|list| split_at_matches(source, regex, list))
         })
     });
     Some(Resolved::fallible(vec![Varchar; args.len()], returns, kernel))
 }
 
 /// Parts between matches; an empty match stands between two characters.
-fn split_at_matches<'a>(source: &'a [u8], regex: &Regex) -> Vec<Part<'a>> {
-    let (mut parts, mut from) = (Vec::new(), 0);
+fn split_at_matches(source: &[u8], regex: &Regex, list: &mut Texts) -> Result<()> {
+    let mut from = 0;
     for found in regex.find_iter(source) {
         if found.is_empty() && (found.start() == 0 || found.start() == source.len()) {
             continue;
         }
-        parts.push(Some(&source[from..found.start()]));
+        list.push(&source[from..found.start()])?;
         from = found.end();
     }
-    parts.push(Some(&source[from..]));
-    parts
+    list.push(&source[from..])
 }
 
 fn resolve_extract_all(args: &[ArgType]) -> Option<Resolved> {
@@ -140,11 +139,15 @@ fn resolve_extract_all(args: &[ArgType]) -> Option<Resolved> {
             let index = index.ok_or_else(|| {
                 Error::invalid_argument(format!("the regular expression has no group {group}"))
             })?;
-            let parts: Vec<Part<'_>> = regex
-                .captures_iter(source)
-                .map(|captures| Some(captures.get(index).map_or(&b""[..], |found| found.as_bytes())))
-                .collect();
-            out.push_list(&Varchar, &parts)
+            out.push_texts(|list| {
+                if index == 0 {
+                    return regex.find_iter(source).try_for_each(|found| list.push(found.as_bytes()));
+                }
+                let mut captures = regex.captures_iter(source);
+                captures.try_for_each(|found| {
+                    list.push(found.get(index).map_or(&b""[..], |group| group.as_bytes()))
+                })
+            })
         })
     });
     Some(Resolved::fallible(types, returns, kernel))
@@ -165,6 +168,8 @@ fn resolve_join(args: &[ArgType]) -> Option<Resolved> {
             let (list, filler) = (Sequence::new(&Varchar, list), args.get(2, row));
             out.push_with(|out| {
                 let parts = (0..list.len()).filter_map(|index| list.get(index).or(filler));
+                let size = parts.clone().map(|part| part.len() + separator.len()).sum::<usize>();
+                limits::grow_at_once(out, size)?;
                 for (index, part) in parts.enumerate() {
                     if index > 0 {
                         out.extend_from_slice(separator.as_bytes());

@@ -48,6 +48,12 @@ impl Joined {
         text.truncate(from + len);
     }
 
+    /// Bytes of the texts of rows, joined, and of the word that the last short one is copied with.
+    fn joined_size(&self, rows: impl Iterator<Item = u32>, separator: &[u8]) -> usize {
+        rows.map(|row| self.values.words(row as usize).0 as u32 as usize + separator.len()).sum::<usize>()
+            + size_of::<u128>()
+    }
+
     /// Appends the texts of rows.
     fn join(&self, rows: impl Iterator<Item = u32>, separator: &[u8], text: &mut Vec<u8>) -> Result<()> {
         for (index, row) in rows.enumerate() {
@@ -110,6 +116,7 @@ impl GroupedAccumulator for Joined {
             None => Some(&b","[..]),
         };
         let mut builder = VectorBuilder::new(self.values.logical_type(), len);
+        // Who keeps the rows has asked for their result, too.
         let mut text = Vec::new();
         for group in from..from + len {
             text.clear();
@@ -119,14 +126,19 @@ impl GroupedAccumulator for Joined {
                 builder.push_null();
                 continue;
             };
+            let size = match pieces {
+                Some(pieces) => self.joined_size(pieces.iter().cloned().flatten(), separator),
+                None => self.joined_size(self.rows.rows(group).iter().copied(), separator),
+            };
+            if size > TEXT_MAX {
+                return Err(Error::out_of_range("a result of string_agg is longer than 4 GiB"));
+            }
+            limits::grow_counted(&mut text, size)?;
             match pieces {
                 Some(pieces) => self.join(pieces.iter().cloned().flatten(), separator, &mut text)?,
                 None => self.join(self.rows.rows(group).iter().copied(), separator, &mut text)?,
             }
-            if text.len() > TEXT_MAX {
-                return Err(Error::out_of_range("a result of string_agg is longer than 4 GiB"));
-            }
-            builder.push_bytes(&text);
+            builder.push_from(&mut text);
         }
         Ok(builder.finish())
     }

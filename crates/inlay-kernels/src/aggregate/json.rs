@@ -8,6 +8,7 @@ use super::column::Column;
 use super::{GroupIds, GroupedAccumulator, same_kind};
 use crate::function::AggregateFunction;
 use crate::json::values::structure_of;
+use inlay_types::limits;
 use inlay_types::{Error, LogicalType, Result, Vector, VectorBuilder};
 use std::any::Any;
 
@@ -46,6 +47,8 @@ pub fn structure(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedA
 }
 
 /// Views hold lengths in 32 bits.
+/// So many documents are joined between looks at the interrupt.
+const CHECKED_ROWS: usize = 1 << 14;
 const TEXT_MAX: usize = u32::MAX as usize - 1;
 
 impl GroupedAccumulator for Grouped {
@@ -82,6 +85,7 @@ impl GroupedAccumulator for Grouped {
     fn finish(&self, from: usize, len: usize) -> Result<Vector> {
         let (open, close) = if self.document == Document::Object { (b'{', b'}') } else { (b'[', b']') };
         let mut builder = VectorBuilder::new(self.ty.clone(), len);
+        // Who keeps the rows has asked for their result, too.
         let mut text = Vec::new();
         for group in from..from + len {
             let rows = self.rows.rows(group as u32);
@@ -90,23 +94,28 @@ impl GroupedAccumulator for Grouped {
                 continue;
             }
             text.clear();
+            let size = rows.iter().map(|&row| self.parts.bytes(row as usize).len()).sum::<usize>() + 2;
+            if size > TEXT_MAX {
+                return Err(Error::out_of_range("a JSON document of a group is longer than 4 GiB"));
+            }
+            limits::grow_counted(&mut text, size)?;
             text.push(open);
             for (index, &row) in rows.iter().enumerate() {
                 if index > 0 {
                     text.push(b',');
                 }
+                if index % CHECKED_ROWS == CHECKED_ROWS - 1 {
+                    limits::check()?;
+                }
                 let part = self.parts.bytes(row as usize);
                 text.extend_from_slice(part.get(1..part.len().saturating_sub(1)).unwrap_or_default());
             }
             text.push(close);
-            if text.len() > TEXT_MAX {
-                return Err(Error::out_of_range("a JSON document of a group is longer than 4 GiB"));
-            }
             if self.document == Document::Structure {
                 let written = String::from_utf8_lossy(&text);
                 builder.push_bytes(structure_of(&written)?.as_bytes());
             } else {
-                builder.push_bytes(&text);
+                builder.push_from(&mut text);
             }
         }
         Ok(builder.finish())

@@ -16,6 +16,7 @@ pub use temporal::{cast_in_zone, cast_value_in_zone};
 pub use value::cast_value;
 
 use crate::zone::Zone;
+use inlay_types::limits::Meter;
 use inlay_types::{Bitmap, Dictionary, Error, LogicalType, Result, Value, Vector, VectorBuilder, VectorKind};
 
 /// Whether an explicit CAST from one type to the other exists.
@@ -144,19 +145,24 @@ fn cast_flat(
 /// Value by value, for pairs without a loop of their own.
 fn by_value(input: &Vector, to: &LogicalType, or_null: bool, out: &mut Vector) -> Result<()> {
     let mut builder = VectorBuilder::new(to.clone(), input.len());
+    let mut meter = Meter::of_rows();
     for row in 0..input.len() {
+        text::ask(input, row)?;
         let value = input.get(row);
         let converted = match nested::parts_or_null(&value, to).filter(|_| or_null) {
             Some(parts) => Ok(parts),
             None => cast_value(&value, to),
         };
         match converted {
-            Ok(value) => builder.push(&value)?,
+            Ok(value) => {
+                builder.push(&value)?;
+                meter.add(value.as_str().map_or(0, str::len))?;
+            }
             Err(_) if or_null => builder.push_null(),
             Err(error) => return Err(error),
         }
     }
-    *out = builder.finish();
+    *out = builder.finish().holding(meter.finish());
     Ok(())
 }
 

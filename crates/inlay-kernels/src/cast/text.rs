@@ -5,9 +5,10 @@ use super::value::blob;
 use crate::parse;
 use inlay_types::datetime::{write_date, write_timestamp};
 use inlay_types::digits::write_integer;
+use inlay_types::limits::{self, Meter};
 use inlay_types::value::{write_decimal, write_float};
 use inlay_types::view::HeapBuilder;
-use inlay_types::{LogicalType, Native, PhysicalType, Result, Vector, View};
+use inlay_types::{Buffer, LogicalType, Native, PhysicalType, Result, Vector};
 use std::fmt::Write;
 
 /// `input` is a flat VARCHAR vector.
@@ -88,7 +89,7 @@ fn parsed<T: Native>(
 /// `input` is a flat vector of any type but VARCHAR.
 pub(super) fn to_text(input: &Vector, out: &mut Vector) -> Result<()> {
     let integers = || shown(input, |row, text| write_integer(text, input.stored_i128(row) as i64));
-    let (views, heap) = match input.ty() {
+    let shown = match input.ty() {
         LogicalType::TinyInt | LogicalType::SmallInt | LogicalType::Integer | LogicalType::BigInt => {
             integers()
         }
@@ -107,21 +108,40 @@ pub(super) fn to_text(input: &Vector, out: &mut Vector) -> Result<()> {
             let _ = write!(text, "{}", input.get(row));
         }),
     };
-    out.reset_flat(&LogicalType::Varchar, input.len());
-    out.values_mut::<View>().copy_from_slice(&views);
-    out.set_heap(heap.finish());
+    *out = shown?;
     settle(input, &[], false, out)
 }
 
+/// Bytes that the text of a value has for each byte of the value at most, and the value itself while it is taken apart.
+fn text_factor(ty: &LogicalType) -> usize {
+    match ty {
+        LogicalType::Bit => 9,
+        LogicalType::Blob => 5,
+        ty if ty.is_nested() => 10,
+        _ => 2,
+    }
+}
+
+/// Asks for what it takes to show the value at `row`, which may be long.
+pub(super) fn ask(input: &Vector, row: usize) -> Result<()> {
+    let view = if input.physical_type() == PhysicalType::View { input.views().get(row) } else { None };
+    let size = view.filter(|_| !input.is_null(row)).map_or(0, |view| view.len());
+    limits::hold(size.saturating_mul(text_factor(input.ty()))).map(drop)
+}
+
 /// The text that `write` appends for each row that is not NULL.
-fn shown(input: &Vector, write: impl Fn(usize, &mut String)) -> (Vec<View>, HeapBuilder) {
-    let (mut heap, mut text) = (HeapBuilder::new(), String::new());
-    let views = (0..input.len()).map(|row| {
+fn shown(input: &Vector, write: impl Fn(usize, &mut String)) -> Result<Vector> {
+    let (mut heap, mut text, mut meter) = (HeapBuilder::new(), String::new(), Meter::of_rows());
+    let mut views = Vec::with_capacity(input.len());
+    for row in 0..input.len() {
         text.clear();
         if !input.is_null(row) {
+            ask(input, row)?;
             write(row, &mut text);
         }
-        heap.push(text.as_bytes())
-    });
-    (views.collect(), heap)
+        meter.add(text.len())?;
+        views.push(heap.push(text.as_bytes()));
+    }
+    let made = Vector::flat(LogicalType::Varchar, views.len(), Buffer::from_vec(views), None, heap.finish());
+    Ok(made.holding(meter.finish()))
 }

@@ -1,5 +1,6 @@
 //! JSON documents as trees: reading, writing, and paths into them.
 
+use inlay_types::limits::Meter;
 use inlay_types::{Error, Result};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -34,11 +35,14 @@ pub enum Json<'a> {
 impl<'a> Json<'a> {
     /// Reads a document.
     pub fn parse(text: &'a str) -> Result<Self> {
-        let mut reader = Reader { text, at: 0 };
+        let mut reader = Reader { text, at: 0, meter: Meter::of_rows(), refused: None };
         let read = reader.value(0).and_then(|value| {
             reader.space();
             if reader.at == text.len() { Ok(value) } else { Err("something follows the document") }
         });
+        if let Some(refused) = reader.refused {
+            return Err(refused);
+        }
         read.map_err(|reason| {
             let shown: String = text.chars().take(60).collect();
             Error::invalid_argument(format!("malformed JSON at byte {}: {reason}, in '{shown}'", reader.at))
@@ -387,6 +391,10 @@ fn is_exact(text: &str, value: f64) -> bool {
 struct Reader<'a> {
     text: &'a str,
     at: usize,
+    /// Counts the values read, each of which takes more than its text may.
+    meter: Meter,
+    /// Why reading ended that is not the text's fault.
+    refused: Option<Error>,
 }
 
 type Read<T> = std::result::Result<T, &'static str>;
@@ -413,6 +421,10 @@ impl<'a> Reader<'a> {
         self.space();
         if depth > DEPTH_MAX {
             return Err("it is nested too deeply");
+        }
+        if let Err(refused) = self.meter.add(2 * size_of::<Json<'_>>()) {
+            self.refused = Some(refused);
+            return Err("it was not read to its end");
         }
         match self.peek() {
             None => Err("the text ends too early"),

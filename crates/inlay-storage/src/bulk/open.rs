@@ -32,6 +32,11 @@ impl OpenColumn {
         self.values.memory_size() + self.codes.memory_size()
     }
 
+    /// Bytes of the texts of the rows so far.
+    pub fn text_size(&self) -> usize {
+        self.values.text_size()
+    }
+
     /// Makes room for `rows` rows in all.
     pub fn reserve(&mut self, rows: usize) {
         match self.dictionary {

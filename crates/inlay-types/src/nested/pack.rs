@@ -1,6 +1,7 @@
 //! Vectors of nested values from vectors of their parts.
 
 use super::write::{push_fixed, push_map, push_sequence, push_struct};
+use crate::limits::Meter;
 use crate::{Bitmap, Error, LogicalType, PhysicalType, Result, Vector, VectorBuilder};
 
 /// Rows of a vector as canonical bytes, as they lie in nested values.
@@ -77,7 +78,7 @@ fn build(
     mut one: impl FnMut(usize, &mut Vec<u8>) -> Result<()>,
 ) -> Result<Vector> {
     let mut builder = VectorBuilder::new(ty.clone(), len);
-    let mut scratch = Vec::new();
+    let (mut scratch, mut meter) = (Vec::new(), Meter::of_rows());
     for row in 0..len {
         if validity.is_some_and(|v| !v.get(row)) {
             builder.push_null();
@@ -85,9 +86,10 @@ fn build(
         }
         scratch.clear();
         one(row, &mut scratch)?;
-        builder.push_bytes(&scratch);
+        meter.add(scratch.len())?;
+        builder.push_from(&mut scratch);
     }
-    Ok(builder.finish())
+    Ok(builder.finish().holding(meter.finish()))
 }
 
 /// Lists, or arrays, of type `ty`: row `i` holds the elements `offsets[i] .. offsets[i + 1]` of `child`.
@@ -118,6 +120,7 @@ pub fn pack_lists(
 /// Lists of elements of fixed width without NULLs.
 fn pack_runs(ty: &LogicalType, parts: &Parts, offsets: &[u32], validity: Option<&Bitmap>) -> Result<Vector> {
     let mut builder = VectorBuilder::new(ty.clone(), rows(offsets));
+    let mut meter = Meter::of_rows();
     for row in 0..rows(offsets) {
         let (from, to) = (offsets[row] as usize, offsets[row + 1] as usize);
         check(from <= to)?;
@@ -126,12 +129,13 @@ fn pack_runs(ty: &LogicalType, parts: &Parts, offsets: &[u32], validity: Option<
                 let count = i32::try_from(to - from);
                 let count =
                     count.map_err(|_| Error::out_of_range("a list has more than 2,147,483,647 elements"))?;
+                meter.add(run.len())?;
                 builder.push_pair(&count.to_le_bytes(), run);
             }
             _ => builder.push_null(),
         }
     }
-    Ok(builder.finish())
+    Ok(builder.finish().holding(meter.finish()))
 }
 
 /// Structs of type `ty` from one vector per field, of `len` rows each.

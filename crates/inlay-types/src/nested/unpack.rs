@@ -3,7 +3,7 @@
 use super::read::{Sequence, StructLayout, map_parts, union_parts};
 use super::{fixed, fixed_width};
 use crate::view::INLINE_LIMIT;
-use crate::{Bitmap, Buffer, Error, Heap, LogicalType, Result, Vector, View};
+use crate::{Bitmap, Buffer, Error, Heap, LogicalType, Reservation, Result, Vector, View, limits};
 
 /// Where the bytes of one nested value lie, so that views of its parts can be made.
 #[derive(Clone, Copy)]
@@ -36,11 +36,19 @@ struct Builder {
     raw: Vec<u8>,
     nulls: Vec<u32>,
     len: usize,
+    held: Option<Reservation>,
 }
 
 impl Builder {
-    fn new(ty: &LogicalType) -> Self {
-        Self { ty: ty.clone(), width: fixed_width(ty), raw: Vec::new(), nulls: Vec::new(), len: 0 }
+    /// A vector of `parts` parts, for which memory is asked first: the values of few lists may be many.
+    fn new(ty: &LogicalType, parts: usize) -> Result<Self> {
+        let width = fixed_width(ty);
+        let size = parts.saturating_mul(width.unwrap_or(size_of::<View>()));
+        // What is collected is copied into aligned memory at the end.
+        let held = limits::hold(size.saturating_mul(2))?;
+        let mut raw = Vec::new();
+        limits::grow_at_once(&mut raw, size)?;
+        Ok(Self { ty: ty.clone(), width, raw, nulls: Vec::new(), len: 0, held })
     }
 
     fn push(&mut self, row: Row<'_>, part: Option<&[u8]>) {
@@ -82,7 +90,14 @@ impl Builder {
             validity
         });
         let heap = if self.width.is_some() { Heap::default() } else { heap.clone() };
-        Vector::flat(self.ty, self.len, Buffer::copy_of(&self.raw), validity, heap)
+        let mut data = Buffer::copy_of(&self.raw);
+        if let Some(mut held) = self.held {
+            // Half of it was for what goes now.
+            if held.resize(held.bytes() / 2).is_ok() {
+                data = data.holding(held);
+            }
+        }
+        Vector::flat(self.ty, self.len, data, validity, heap)
     }
 }
 
@@ -94,14 +109,22 @@ pub fn unpack_lists(lists: &Vector) -> Result<(Vector, Vec<u32>)> {
     let flat = lists.flatten();
     let mut offsets = Vec::with_capacity(flat.len() + 1);
     offsets.push(0);
-    if let Some((child, ends)) = fixed_width(element).and_then(|width| fixed::elements(&flat, element, width))
-    {
+    let width = fixed_width(element);
+    let held = match width {
+        Some(_) => limits::hold(flat.text_size())?,
+        None => None,
+    };
+    if let Some((child, ends)) = width.and_then(|width| fixed::elements(&flat, element, width)) {
+        let child = child.holding(held);
         for end in ends {
             offsets.push(super::write::size(end)?);
         }
         return Ok((child, offsets));
     }
-    let mut child = Builder::new(element);
+    drop(held);
+    let counts = (0..flat.len()).filter(|&index| !flat.is_null(index));
+    let parts = counts.map(|index| Sequence::new(element, row(&flat, index).bytes).len()).sum::<usize>();
+    let mut child = Builder::new(element, parts)?;
     for index in 0..flat.len() {
         if !flat.is_null(index) {
             let row = row(&flat, index);
@@ -118,7 +141,9 @@ pub fn unpack_maps(maps: &Vector) -> Result<(Vector, Vector, Vec<u32>)> {
         return Err(Error::internal(format!("{} unpacked as maps", maps.ty())));
     };
     let flat = maps.flatten();
-    let (mut keys, mut values) = (Builder::new(&types.0), Builder::new(&types.1));
+    let counts = (0..flat.len()).filter(|&index| !flat.is_null(index));
+    let parts = counts.map(|index| map_parts(types, row(&flat, index).bytes).0.len()).sum::<usize>();
+    let (mut keys, mut values) = (Builder::new(&types.0, parts)?, Builder::new(&types.1, parts)?);
     let mut offsets = Vec::with_capacity(flat.len() + 1);
     offsets.push(0);
     for index in 0..flat.len() {
@@ -148,7 +173,7 @@ pub fn extract_elements(
     if let Some(width) = fixed_width(element) {
         return Ok(fixed::element(&flat, element, width, &mut choose));
     }
-    let mut child = Builder::new(element);
+    let mut child = Builder::new(element, flat.len())?;
     for at in 0..flat.len() {
         let row = row(&flat, at);
         let sequence = Sequence::new(element, row.bytes);
@@ -171,7 +196,7 @@ pub fn extract_field(structs: &Vector, index: usize) -> Result<Vector> {
     if let Some((offset, width)) = layout.fixed(index) {
         return Ok(fixed::field(&flat, &field.ty, index, offset, width));
     }
-    let mut child = Builder::new(&field.ty);
+    let mut child = Builder::new(&field.ty, flat.len())?;
     for at in 0..flat.len() {
         let row = row(&flat, at);
         child.push(row, if flat.is_null(at) { None } else { layout.field(row.bytes, index) });
@@ -191,7 +216,10 @@ pub fn unpack_unions(unions: &Vector) -> Result<(Vec<u8>, Vec<Vector>)> {
         return Err(Error::internal(format!("{} unpacked as unions", unions.ty())));
     };
     let flat = unions.flatten();
-    let mut children: Vec<Builder> = members.iter().map(|member| Builder::new(&member.ty)).collect();
+    let mut children = members
+        .iter()
+        .map(|member| Builder::new(&member.ty, flat.len()))
+        .collect::<Result<Vec<Builder>>>()?;
     let mut tags = Vec::with_capacity(flat.len());
     for index in 0..flat.len() {
         let row = row(&flat, index);

@@ -1,7 +1,7 @@
 //! Packing: canonical bytes of parts.
 
 use super::{HAS_NULLS, fixed_width};
-use crate::{Error, Field, LogicalType, PhysicalType, Result, Value};
+use crate::{Error, Field, LogicalType, PhysicalType, Result, Value, limits};
 
 /// Appends a value of fixed width from its bytes in memory, in canonical form.
 pub(super) fn push_fixed(physical: PhysicalType, bytes: &[u8], out: &mut Vec<u8>) {
@@ -34,6 +34,8 @@ pub fn push_sequence<'a>(
     let has_nulls = (0..count).any(|index| get(index).is_none());
     let header = u32::try_from(count).ok().filter(|count| count & HAS_NULLS == 0);
     let header = header.ok_or_else(|| Error::out_of_range("a list has more than 2,147,483,647 elements"))?;
+    let fixed_size = fixed_width(element).map_or(0, |width| count.saturating_mul(width));
+    limits::grow_at_once(out, fixed_size + count.div_ceil(8) + 4)?;
     out.extend_from_slice(&(header | if has_nulls { HAS_NULLS } else { 0 }).to_le_bytes());
     if has_nulls {
         push_validity(count, |index| get(index).is_some(), out);
@@ -52,7 +54,9 @@ pub fn push_sequence<'a>(
 
 /// Appends the ends of values without fixed width, then their bytes.
 fn push_others<'a>(values: impl Iterator<Item = Option<&'a [u8]>> + Clone, out: &mut Vec<u8>) -> Result<()> {
-    let mut end = 0usize;
+    let (mut end, total) =
+        (0usize, values.clone().map(|value| value.map_or(0, <[u8]>::len) + 4).sum::<usize>());
+    limits::grow_at_once(out, total)?;
     for value in values.clone() {
         end += value.map_or(0, <[u8]>::len);
         out.extend_from_slice(&size(end)?.to_le_bytes());

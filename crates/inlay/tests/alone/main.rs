@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, reason = "a test program: it fails")]
 
 mod manners;
+mod memory;
 
 use parking_lot::{Mutex, MutexGuard};
 

@@ -119,6 +119,8 @@ const GROUPS_MAX_DENSE: usize = 1 << 20;
 const REDUCTION_MIN: u64 = 2;
 /// Memory and table size are looked at every so many batches.
 const CHECK_INTERVAL: u32 = 8;
+/// The same by bytes of texts.
+const UNSEEN_MAX: usize = 1 << 20;
 
 impl HashAggregate {
     /// Compiles the expressions.
@@ -197,6 +199,8 @@ struct Worker {
     row_spill: RowSpill,
     reservation: Reservation,
     batches: u32,
+    /// Bytes of texts since memory was asked for last.
+    unseen: usize,
     morsel: u32,
 }
 
@@ -225,6 +229,7 @@ impl Worker {
             row_spill: RowSpill::default(),
             reservation,
             batches: 0,
+            unseen: 0,
             morsel: 0,
         })
     }
@@ -256,7 +261,10 @@ impl Worker {
             }
         }
         self.batches += 1;
-        if self.batches.is_multiple_of(CHECK_INTERVAL) {
+        // Groups' keys, and values that are kept, are copied: a batch of long texts is worth many others.
+        self.unseen += batch.text_size();
+        if self.batches.is_multiple_of(CHECK_INTERVAL) || self.unseen > UNSEEN_MAX {
+            self.unseen = 0;
             self.check(batch, aggregate)?;
         }
         Ok(())

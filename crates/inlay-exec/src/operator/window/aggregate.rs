@@ -531,7 +531,13 @@ pub(super) fn eval(
         (0..chunk.len).map(|row| of_frames(row, &|begin, end| counts.of(begin, end))).collect()
     };
     match method {
-        Method::Whole(values) => Ok(values.take(&chunk.partition)),
+        // One value of all rows is computed with once: it may be a list of all rows.
+        Method::Whole(values) => match chunk.partition.first() {
+            Some(&first) if chunk.partition.iter().all(|&partition| partition == first) => {
+                Ok(values.repeated(first as usize, chunk.partition.len()))
+            }
+            _ => Ok(values.take(&chunk.partition)),
+        },
         Method::Count(counts) => Ok(Vector::from_values(LogicalType::BigInt, &counted(counts))),
         Method::Sum(sums, counts) => {
             let counts = counted(counts);

@@ -14,9 +14,9 @@ mod number;
 mod page;
 mod runs;
 
-use super::pages::Chunk;
+use super::pages::{Chunk, Refusal};
 use crate::ranges::RangeSource;
-use inlay_types::{Bitmap, Buffer, Dictionary, Heap, LogicalType, PhysicalType, Vector, View};
+use inlay_types::{Bitmap, Buffer, Dictionary, Error, Heap, LogicalType, PhysicalType, Vector, View};
 use number::{BigEndian, Float32, Float64, Int32, Int64, Number, Unsigned32, Unsigned64};
 use page::{DataPage, check_text, views_of};
 use parquet::basic::{Encoding, Type};
@@ -152,6 +152,7 @@ struct Words {
 /// A column of a row group that is read from its first row to its last.
 pub(super) struct Column {
     pages: SerializedPageReader<Chunk>,
+    refusal: Refusal,
     layout: Layout,
     ty: LogicalType,
     is_optional: bool,
@@ -177,10 +178,17 @@ impl Column {
         let chunk = group.column(leaf);
         let rows = usize::try_from(group.num_rows()).unwrap_or(0);
         let bytes = if is_whole { Chunk::column(source, chunk) } else { Chunk::file(source) };
+        let refusal = bytes.refusal();
         let pages =
             SerializedPageReader::new(Arc::new(bytes), chunk, rows, None).map_err(|e| e.to_string())?;
         let is_optional = chunk.column_descr().max_def_level() > 0;
-        Ok(Self { pages, layout, ty, is_optional, words: None, page: None, skip: 0, codes: Vec::new() })
+        let (words, page, codes) = (None, None, Vec::new());
+        Ok(Self { pages, refusal, layout, ty, is_optional, words, page, skip: 0, codes })
+    }
+
+    /// What memory was refused with, or else the other error.
+    pub fn refused_or(&self, other: impl FnOnce() -> Error) -> Error {
+        self.refusal.or(other)
     }
 
     /// Passes over `rows` rows; they cost nothing until a row behind them is read.
