@@ -81,20 +81,26 @@ static OPEN_FILES: LazyLock<Mutex<HashMap<FileIdentity, Weak<Shared>>>> = LazyLo
 /// The stores of such files, attached ones included.
 static OPEN_STORES: LazyLock<Mutex<HashMap<FileIdentity, OpenStore>>> = LazyLock::new(Mutex::default);
 
-/// A store of a file that is open, or that nobody has any more and that may not have unlocked its file yet.
+/// A store of a file that is open, or that nobody has any more and whose file may still be locked.
 struct OpenStore {
     store: Weak<Store>,
-    /// When it was first found that nobody has it.
-    let_go: Option<Instant>,
+    /// Alive until the file is closed.
+    opened: Weak<()>,
+    /// When it was first found to be closed.
+    closed: Option<Instant>,
 }
 
 impl OpenStore {
     /// Whether its file may be locked by this process.
     fn may_be_locked(&mut self) -> bool {
-        self.store.strong_count() > 0 || self.let_go.get_or_insert_with(Instant::now).elapsed() < CLOSING_MAX
+        let is_open = self.store.strong_count() > 0 || self.opened.strong_count() > 0;
+        is_open || self.closed.get_or_insert_with(Instant::now).elapsed() < FORKING_MAX
     }
 }
 
+/// A child that is forked beside the closing of a file has its lock until it runs its own program: as long as the file is
+/// waited for once it is closed here.
+const FORKING_MAX: Duration = Duration::from_millis(100);
 /// How long a file is waited for that this process is closing, and between two looks at it.
 const CLOSING_MAX: Duration = Duration::from_secs(10);
 const CLOSING_PAUSE: Duration = Duration::from_millis(1);
@@ -168,7 +174,7 @@ impl Database {
             return Ok(database);
         }
         let database = Self::opened(Arc::clone(&disk), is_on_real_disk, path, access, &config)?;
-        if let Some(identity) = database.0.main.store.identity() {
+        if let Some((identity, _)) = database.0.main.store.identity() {
             open_files.insert(identity, Arc::downgrade(&database.0));
         }
         Ok(database)
@@ -503,11 +509,9 @@ fn open_file(
         path.file_stem().map_or_else(|| "database".to_string(), |stem| stem.to_string_lossy().into_owned());
     let path = path.to_path_buf();
     let mut open = OPEN_STORES.lock();
-    let entry = identity(disk, &path)?.and_then(|identity| open.get(&identity));
-    let entry = entry.map(|open| open.store.upgrade());
     open.retain(|_, store| store.may_be_locked());
-    let is_closing = matches!(entry, Some(None));
-    if let Some(store) = entry.flatten() {
+    let identity = identity(disk, &path)?;
+    if let Some(store) = identity.and_then(|identity| open.get(&identity)?.store.upgrade()) {
         if store.is_read_only() != (options.access == AccessMode::ReadOnly) {
             return Err(Error::Locked {
                 message: format!(
@@ -522,14 +526,19 @@ fn open_file(
     let store = loop {
         match Store::open(disk, &path, options, budget.clone()) {
             // Another thread let go of the last handle, and has not unlocked the file yet.
-            Err(Error::Locked { .. }) if is_closing && started.elapsed() < CLOSING_MAX => {
+            Err(Error::Locked { .. })
+                if started.elapsed() < CLOSING_MAX
+                    && identity
+                        .and_then(|identity| open.get_mut(&identity))
+                        .is_some_and(OpenStore::may_be_locked) =>
+            {
                 std::thread::sleep(CLOSING_PAUSE);
             }
             opened => break opened?,
         }
     };
-    if let Some(identity) = store.identity() {
-        open.insert(identity, OpenStore { store: Arc::downgrade(&store), let_go: None });
+    if let Some((identity, opened)) = store.identity() {
+        open.insert(identity, OpenStore { store: Arc::downgrade(&store), opened, closed: None });
     }
     Ok(Attached { name: stem, path: Some(path), store })
 }

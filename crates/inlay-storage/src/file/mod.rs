@@ -33,8 +33,8 @@ use parking_lot::Mutex;
 use space::{FIRST_BLOCK, Space};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 
 /// Bytes of a block.
 pub const BLOCK_SIZE: u64 = 4096;
@@ -285,6 +285,11 @@ impl BlockFile {
     /// Which file it is, whatever names it has.
     pub fn identity(&self) -> FileIdentity {
         self.file.identity()
+    }
+
+    /// What is alive until the file is closed, and its locks are gone.
+    pub fn opened(&self) -> Weak<()> {
+        self.file.opened()
     }
 
     /// Whether it was opened for reading.

@@ -19,7 +19,7 @@ use std::fmt::Debug;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 pub use memory::MemoryDisk;
 pub use place::{Leads, Place};
@@ -94,6 +94,10 @@ pub trait Disk: Send + Sync + Debug {
 pub trait DiskFile: Send + Sync + Debug {
     /// Which file it is, whatever name it has by now.
     fn identity(&self) -> FileIdentity;
+    /// What is alive until the file is closed, and its locks are gone. A disk of which other threads ask that has one.
+    fn opened(&self) -> Weak<()> {
+        Weak::new()
+    }
     /// Size in bytes.
     fn size(&self) -> io::Result<u64>;
     /// Fills `bytes` from `offset`; `UnexpectedEof` if the file ends before.

@@ -12,7 +12,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// The operating system's files.
 #[derive(Clone, Copy, Debug, Default)]
@@ -22,7 +22,7 @@ impl RealDisk {
     /// A file that was opened, by this path, in a way of its own.
     pub fn opened(file: File, path: &Path) -> io::Result<Arc<dyn DiskFile>> {
         let identity = identity_of(&file, path)?;
-        Ok(Arc::new(RealFile { file, identity }))
+        Ok(Arc::new(RealFile { file, identity, opened: Arc::new(()) }))
     }
 }
 
@@ -155,11 +155,17 @@ fn identity(path: &Path) -> io::Result<FileIdentity> {
 struct RealFile {
     file: File,
     identity: FileIdentity,
+    /// Dropped after the file, which is the order of these fields.
+    opened: Arc<()>,
 }
 
 impl DiskFile for RealFile {
     fn identity(&self) -> FileIdentity {
         self.identity
+    }
+
+    fn opened(&self) -> Weak<()> {
+        Arc::downgrade(&self.opened)
     }
 
     fn size(&self) -> io::Result<u64> {

@@ -76,8 +76,9 @@ pub struct Store {
 /// The file and log of a database that may be written.
 #[derive(Debug)]
 struct Durable {
-    home: Arc<Home>,
+    /// Closed before the file, whose lock is the one that others wait for.
     wal: Wal,
+    home: Arc<Home>,
     /// The name that the file and, beside it, the log are found by.
     place: Place,
     synchronous: Mutex<Synchronous>,

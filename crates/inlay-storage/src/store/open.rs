@@ -15,8 +15,8 @@ use inlay_types::{Error, MemoryBudget, Result};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 /// Whether a database may be changed.
@@ -189,12 +189,13 @@ impl Store {
         Ok(Arc::new(store))
     }
 
-    /// Which file it is; `None` in memory.
-    pub fn identity(&self) -> Option<FileIdentity> {
-        match &self.durable {
-            Some(durable) => Some(durable.home.file().identity()),
-            None => self.reader.as_ref().and_then(Reader::identity),
-        }
+    /// Which file it is, and what is alive until it is closed; `None` in memory.
+    pub fn identity(&self) -> Option<(FileIdentity, Weak<()>)> {
+        let file = match &self.durable {
+            Some(durable) => Arc::clone(&durable.home),
+            None => self.reader.as_ref().and_then(Reader::home)?,
+        };
+        Some((file.file().identity(), file.file().opened()))
     }
 
     /// Closes the database: puts everything into the file, so that the next opening has no log to replay. An error
@@ -264,8 +265,8 @@ impl Reader {
         Ok(())
     }
 
-    fn identity(&self) -> Option<FileIdentity> {
-        self.following.lock().as_ref().map(|following| following.home.file().identity())
+    fn home(&self) -> Option<Arc<Home>> {
+        self.following.lock().as_ref().map(|following| Arc::clone(&following.home))
     }
 
     /// What does not hold in the file at the generation that is read, and in the log behind it.
