@@ -2,7 +2,7 @@
 
 use crate::source::{TableFunction, TableSource};
 use inlay_storage::{Table, TableSchema};
-use inlay_types::{Error, MemoryBudget, Result};
+use inlay_types::{Candidates, Error, MemoryBudget, Result};
 use parking_lot::RwLock;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -96,7 +96,7 @@ impl Catalog {
     pub fn undefined(&self, name: &str) -> Error {
         let names = self.names.read();
         let known = names.entries.keys().map(String::as_str);
-        Error::UndefinedTable { name: name.to_string(), candidates: near_names(name, known) }
+        Error::UndefinedTable { name: name.to_string(), candidates: Candidates::of(name, known) }
     }
 
     /// The table function `name`.
@@ -274,65 +274,4 @@ impl Catalog {
 
 fn key(name: &str) -> String {
     name.to_lowercase()
-}
-
-/// The longest name, in bytes, that near names are looked for, and how many names are looked at.
-const NAME_SIZE_MAX: usize = 256;
-const NAMES_MAX: usize = 20_000;
-
-/// Up to three of `known` that a user who wrote `name` may have meant, nearest first.
-pub fn near_names<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<String> {
-    // Nobody mistypes a name this long, and the distance of long names takes long.
-    if name.len() > NAME_SIZE_MAX {
-        return Vec::new();
-    }
-    let name = name.to_lowercase();
-    let size = name.chars().count();
-    let limit = (size / 3).max(1);
-    let may_be_near =
-        |known: &str| known.len() <= NAME_SIZE_MAX && known.chars().count().abs_diff(size) <= limit;
-    let mut near: Vec<(usize, &str)> = known
-        .take(NAMES_MAX)
-        .filter(|known| may_be_near(known))
-        .map(|known| (edit_distance(&name, &known.to_lowercase()), known))
-        .filter(|(distance, _)| *distance <= limit)
-        .collect();
-    near.sort_unstable();
-    near.dedup();
-    near.into_iter().take(3).map(|(_, k)| format!("\"{k}\"")).collect()
-}
-
-/// Optimal string alignment distance: insertions, deletions, substitutions, swaps of neighbours.
-fn edit_distance(left: &str, right: &str) -> usize {
-    let right: Vec<char> = right.chars().collect();
-    let left: Vec<char> = left.chars().collect();
-    let mut rows = vec![vec![0usize; right.len() + 1]; left.len() + 1];
-    for (i, row) in rows.iter_mut().enumerate() {
-        row[0] = i;
-    }
-    rows[0] = (0..=right.len()).collect();
-    for i in 1..=left.len() {
-        for j in 1..=right.len() {
-            let substitution = rows[i - 1][j - 1] + usize::from(left[i - 1] != right[j - 1]);
-            let mut best = substitution.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
-            if i > 1 && j > 1 && left[i - 1] == right[j - 2] && left[i - 2] == right[j - 1] {
-                best = best.min(rows[i - 2][j - 2] + 1);
-            }
-            rows[i][j] = best;
-        }
-    }
-    rows[left.len()][right.len()]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn near_names_are_found_and_far_ones_are_not() {
-        let known = ["customer", "orders", "lineitem"];
-        assert_eq!(near_names("costumer", known.into_iter()), ["\"customer\""]);
-        assert_eq!(near_names("oders", known.into_iter()), ["\"orders\""]);
-        assert!(near_names("xyzzy", known.into_iter()).is_empty());
-    }
 }

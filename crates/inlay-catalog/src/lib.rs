@@ -10,10 +10,11 @@ mod entry;
 mod qualified;
 mod source;
 
-pub use catalog::{Catalog, CatalogEntry, IndexEntry, TableEntry, ViewEntry, near_names};
+pub use catalog::{Catalog, CatalogEntry, IndexEntry, TableEntry, ViewEntry};
 pub use entry::{Counter, Sequence, SequenceSchema};
 pub use inlay_storage::store::{Definition, DefinitionKind};
 pub use inlay_storage::{ColumnSchema, Table, TableSchema};
+pub use inlay_types::candidates::near_names;
 pub use qualified::{MAIN, SYSTEM, SYSTEM_SCHEMAS, TEMPORARY, bare_name, qualified, schema_of, split_name};
 pub use source::{
     ScanRequest, SourceColumn, SourceFilter, SourceScan, SourceTask, TableFunction, TableSource, TypeNames,

@@ -1,5 +1,6 @@
 //! The one error type of the engine. Each variant is a situation a caller can act on, with its SQLSTATE.
 
+use crate::candidates::Candidates;
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
@@ -22,20 +23,20 @@ pub enum Error {
         message: String,
     },
     /// 42P01. A table, view or table function does not exist.
-    #[error("table \"{name}\" does not exist{}", hint(candidates))]
+    #[error("table \"{name}\" does not exist{candidates}")]
     UndefinedTable {
         /// The name as written.
         name: String,
-        /// Near names that do exist.
-        candidates: Vec<String>,
+        /// Names that do exist.
+        candidates: Candidates,
     },
     /// 42703. A column name does not resolve.
-    #[error("column \"{name}\" does not exist{}", hint(candidates))]
+    #[error("column \"{name}\" does not exist{candidates}")]
     UndefinedColumn {
         /// The name as written, with its qualifier.
         name: String,
-        /// Near names that do exist.
-        candidates: Vec<String>,
+        /// Names that do exist.
+        candidates: Candidates,
     },
     /// 42883. No function of this name takes these arguments.
     #[error("{message}{}", hint(candidates))]

@@ -10,8 +10,7 @@ use crate::parser::ast::{
     self, ColumnSelection, Columns, ExprKind, Ident, OrderBy, OrderItem, Pos, SelectItem,
 };
 use crate::plan::{ColumnId, Expr};
-use inlay_catalog::near_names;
-use inlay_types::{Error, Field, LogicalType, Result, Value};
+use inlay_types::{Candidates, Error, Field, LogicalType, Result, Value};
 use std::rc::Rc;
 
 /// A column that a star stands for.
@@ -84,7 +83,7 @@ impl Binder<'_> {
         for name in exclude.iter().chain(replaced).chain(rename.iter().map(|(name, _)| name)) {
             if !known.contains(&name.value) {
                 let known = columns.iter().map(|column| column.column.as_str());
-                let candidates = near_names(&name.value, known);
+                let candidates = Candidates::of(&name.value, known);
                 let error = Error::UndefinedColumn { name: name.value.clone(), candidates };
                 return Err(self.at(error, name.pos));
             }
@@ -106,7 +105,7 @@ impl Binder<'_> {
 
     fn undefined_star(&self, name: &ast::ObjectName, pos: Pos) -> Error {
         let relations = self.scopes.last().map_or(&[][..], |scope| &scope.relations);
-        let candidates = near_names(name.last(), relations.iter().map(|relation| relation.name.as_str()));
+        let candidates = Candidates::of(name.last(), relations.iter().map(|relation| relation.name.as_str()));
         self.at(Error::UndefinedTable { name: name.to_string(), candidates }, pos)
     }
 
@@ -315,7 +314,7 @@ impl Binder<'_> {
                 for name in names {
                     if !known.iter().any(|column| same_name(&column.column, &name.value)) {
                         let known = known.iter().map(|column| column.column.as_str());
-                        let candidates = near_names(&name.value, known);
+                        let candidates = Candidates::of(&name.value, known);
                         let error = Error::UndefinedColumn { name: name.value.clone(), candidates };
                         return Err(self.at(error, name.pos));
                     }

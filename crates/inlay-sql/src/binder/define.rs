@@ -11,10 +11,10 @@ use crate::parser::ast::{
 use crate::plan;
 use inlay_catalog::{
     CatalogEntry, ColumnSchema, MAIN, SequenceSchema, TEMPORARY, TableEntry, TableSchema, bare_name,
-    near_names, qualified,
+    qualified,
 };
 use inlay_storage::{Check, Deferral, ForeignKey, Origin};
-use inlay_types::{Error, LogicalType, Result};
+use inlay_types::{Candidates, Error, LogicalType, Result};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -419,8 +419,8 @@ impl Binder<'_> {
         table: &ObjectName,
     ) -> Result<usize> {
         schema.position(&name.value).ok_or_else(|| {
-            let candidates =
-                near_names(&name.value, schema.visible().map(|(_, column)| column.name.as_str()));
+            let known: Vec<&str> = schema.visible().map(|(_, column)| column.name.as_str()).collect();
+            let candidates = Candidates::of(&name.value, known.into_iter());
             self.at(
                 Error::UndefinedColumn { name: format!("{}.{}", table.last(), name.value), candidates },
                 name.pos,

@@ -7,8 +7,7 @@ use super::Binder;
 use super::build::Build;
 use super::scope::same_name;
 use crate::parser::ast::{Expr, ExprKind, FieldChange, Ident};
-use inlay_catalog::near_names;
-use inlay_types::{Error, Field, LogicalType, Result};
+use inlay_types::{Candidates, Error, Field, LogicalType, Result};
 
 /// Deepest path; types do not nest deeper either.
 const PATH_MAX: usize = 100;
@@ -143,7 +142,7 @@ impl Binder<'_> {
     fn field_index(&self, fields: &[Field], name: &Ident) -> Result<usize> {
         fields.iter().position(|field| same_name(&field.name, &name.value)).ok_or_else(|| {
             let names = fields.iter().map(|field| &*field.name).filter(|name| !name.is_empty());
-            let candidates = near_names(&name.value, names);
+            let candidates = Candidates::of(&name.value, names);
             self.at(Error::UndefinedColumn { name: name.value.clone(), candidates }, name.pos)
         })
     }

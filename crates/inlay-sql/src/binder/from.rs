@@ -17,7 +17,7 @@ use crate::plan::{ColumnId, CompareOp, Expr, JoinKind, Plan, ScanColumn, WindowE
 use inlay_catalog::{
     CatalogEntry, DefinitionKind, TableEntry, TableSource, ViewEntry, bare_name, near_names,
 };
-use inlay_types::{Error, Result, Value};
+use inlay_types::{Candidates, Error, Result, Value};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -216,12 +216,19 @@ impl Binder<'_> {
 
     /// The error for an unknown table; CTEs count as near names.
     fn undefined_table(&self, name: &ObjectName) -> Error {
+        let path = name.to_string();
+        if name.is_string && path.contains(['.', '/', '\\']) {
+            let advice = format!(
+                "a file of this name is read by read_csv('{path}'), read_json, read_parquet, read_arrow, read_xlsx or read_text"
+            );
+            return Error::UndefinedTable { name: path, candidates: Candidates::Advice(advice) };
+        }
         let database = self.database_for(name).unwrap_or_else(|_| self.current_database());
         let entries = self.context.catalog.entries(&database);
         let ctes = self.ctes.iter().flat_map(|frame| frame.ctes.iter().map(|cte| cte.name.as_str()));
         let known = entries.iter().map(|(known, _)| known.as_str()).chain(ctes);
         // The host is asked for a name that nothing has, so it stands alone where it was written alone.
-        Error::UndefinedTable { name: name.to_string(), candidates: near_names(name.last(), known) }
+        Error::UndefinedTable { name: name.to_string(), candidates: Candidates::of(name.last(), known) }
     }
 
     /// A view, bound from its text: it sees neither the scopes nor the CTEs around it.
@@ -542,7 +549,7 @@ impl Binder<'_> {
             let right = find_column(&relations[middle..], parts);
             let missing = |side: &[Relation]| {
                 let known = side.iter().flat_map(|r| r.columns.iter().map(|c| c.name.as_str()));
-                let candidates = near_names(&name.value, known);
+                let candidates = Candidates::of(&name.value, known);
                 Error::UndefinedColumn { name: name.value.clone(), candidates }
             };
             let absent = match (&left, &right) {

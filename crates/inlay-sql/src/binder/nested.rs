@@ -6,10 +6,9 @@ use super::scope::Resolved;
 use crate::parser::ast::{Expr as Expression, ExprKind, FunctionCall, Ident, Pos};
 use crate::parser::nested::{SLICE, SUBSCRIPT};
 use crate::plan::Expr;
-use inlay_catalog::near_names;
 use inlay_functions::registry::resolve_scalar;
 use inlay_kernels::resolve::ArgType;
-use inlay_types::{Error, LogicalType, Result, Value};
+use inlay_types::{Candidates, Error, LogicalType, Result, Value};
 use std::sync::Arc;
 
 /// Functions whose arguments may have names: those of fields.
@@ -44,7 +43,7 @@ impl Binder<'_> {
                     let names = fields.iter().map(|field| &*field.name).filter(|name| !name.is_empty());
                     let error = Error::UndefinedColumn {
                         name: name.value.clone(),
-                        candidates: near_names(&name.value, names),
+                        candidates: Candidates::of(&name.value, names),
                     };
                     return Err(self.at(error, name.pos));
                 }

@@ -7,7 +7,7 @@ use inlay_catalog::{
     CatalogEntry, DefinitionKind, MAIN, SYSTEM, SYSTEM_SCHEMAS, Sequence, TEMPORARY, TableEntry, near_names,
     qualified, schema_of,
 };
-use inlay_types::{Error, Result};
+use inlay_types::{Candidates, Error, Result};
 use std::sync::Arc;
 
 /// Where a name says that its object is.
@@ -213,7 +213,7 @@ impl Binder<'_> {
     pub(super) fn undefined_object(&self, name: &ObjectName) -> Error {
         let database = self.database_for(name).unwrap_or_else(|_| self.context.catalog.current());
         let entries = self.context.catalog.entries(&database);
-        let candidates = near_names(name.last(), entries.iter().map(|(known, _)| known.as_str()));
+        let candidates = Candidates::of(name.last(), entries.iter().map(|(known, _)| known.as_str()));
         Error::UndefinedTable { name: name.to_string(), candidates }
     }
 

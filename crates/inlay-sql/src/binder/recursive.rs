@@ -9,8 +9,7 @@ use super::scope::same_name;
 use super::{Binder, Bound, Output, Shared};
 use crate::parser::ast::{Ident, Query, QueryBody, SetOperation};
 use crate::plan::{KeyedRecursion, Plan, SharedId};
-use inlay_catalog::near_names;
-use inlay_types::{Error, LogicalType, Result};
+use inlay_types::{Candidates, Error, LogicalType, Result};
 
 impl Binder<'_> {
     /// Binds `initial UNION [ALL] step`; `None` if the query is not of this form.
@@ -35,7 +34,7 @@ impl Binder<'_> {
         let mut keys = Vec::with_capacity(query.keys.len());
         for key in &query.keys {
             let Some(position) = output.iter().position(|column| same_name(&column.name, &key.value)) else {
-                let candidates = near_names(&key.value, output.iter().map(|column| column.name.as_str()));
+                let candidates = Candidates::of(&key.value, output.iter().map(|column| column.name.as_str()));
                 let error = Error::UndefinedColumn { name: format!("{name}.{}", key.value), candidates };
                 return Err(self.at(error, key.pos));
             };

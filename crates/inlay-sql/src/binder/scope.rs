@@ -5,8 +5,7 @@ use super::known::LazyNames;
 use super::subquery::Pending;
 use crate::parser::ast::{self, Ident, Pos};
 use crate::plan::{AggregateExpr, ColumnId, Expr, WindowExpr};
-use inlay_catalog::near_names;
-use inlay_types::{Error, Result};
+use inlay_types::{Candidates, Error, Result};
 use std::rc::Rc;
 
 /// The clause being bound; it decides whether aggregates and aliases are possible.
@@ -283,17 +282,23 @@ impl Binder<'_> {
                 let names = visible().map(|relation| relation.name.as_str());
                 return Error::UndefinedTable {
                     name: table.value.clone(),
-                    candidates: near_names(&table.value, names),
+                    candidates: Candidates::of(&table.value, names),
                 };
             }
             let names =
                 tables.flat_map(|relation| relation.columns.iter().map(|column| column.name.as_str()));
-            return Error::UndefinedColumn { name: written, candidates: near_names(&column.value, names) };
+            return Error::UndefinedColumn {
+                name: written,
+                candidates: Candidates::of(&column.value, names),
+            };
         }
         let names = visible().flat_map(|relation| relation.columns.iter().map(|column| column.name.as_str()));
         let aliases = self.scopes.iter().flat_map(|scope| &scope.entries);
         let aliases = aliases.filter(|entry| entry.is_alias).map(|entry| entry.name.as_str());
-        Error::UndefinedColumn { name: written, candidates: near_names(&column.value, names.chain(aliases)) }
+        Error::UndefinedColumn {
+            name: written,
+            candidates: Candidates::of(&column.value, names.chain(aliases)),
+        }
     }
 }
 

@@ -22,6 +22,7 @@ mod guard;
 mod lift;
 pub(crate) mod limits;
 mod lists;
+mod mistake;
 pub(crate) mod nested;
 mod object;
 mod part;
@@ -134,7 +135,7 @@ fn read_statements(sql: &str, tokens: TextTokens) -> Result<Vec<Statement>> {
         statements.push(reader.statement()?);
         let next = reader.parser.peek_token_ref();
         if !matches!(next.token, Token::SemiColon | Token::EOF) {
-            let message = format!("expected the end of the statement, found \"{}\"", next.token);
+            let message = mistake::at_end(&reader.parser);
             return Err(syntax_at(&message, pos_of(next.span.start), sql));
         }
     }
@@ -256,6 +257,7 @@ fn parse_error(error: &ParserError, sql: &str) -> Error {
         message = format!("expected {rest}");
     }
     let message = message.replace("found: EOF", "found the end").replace(", found: ", ", found ");
+    let message = mistake::without_structs(&message);
     let pos = if pos.line == 0 && message.ends_with("the end") { end_of(sql) } else { pos };
     syntax_at(&message, pos, sql)
 }

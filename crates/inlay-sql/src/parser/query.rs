@@ -301,6 +301,11 @@ impl Context<'_, '_> {
         let right = self.table_factor(join.relation)?;
         let pos = table_ref_pos(&right);
         let condition = match constraint {
+            JoinConstraint::None if !matches!(kind, JoinKind::Cross | JoinKind::Positional) => {
+                let message =
+                    "JOIN needs a condition behind it, ON or USING; CROSS JOIN gives each row with each";
+                return Err(self.at(Error::Syntax { message: message.to_string() }, pos));
+            }
             JoinConstraint::None => JoinCondition::None,
             JoinConstraint::Natural => JoinCondition::Natural,
             JoinConstraint::On(condition) => JoinCondition::On(self.expr(condition)?),

@@ -4,7 +4,7 @@ use inlay_catalog::{MAIN, TableFunction, TableSource, TypeNames, bare_name, qual
 use inlay_formats::ColumnSource;
 use inlay_storage::Table;
 use inlay_storage::store::{Object, State};
-use inlay_types::{Error, LogicalType, Result, Value, Vector};
+use inlay_types::{Candidates, Error, LogicalType, Result, Value, Vector};
 use std::sync::Arc;
 
 /// The function, over the databases that its statement sees.
@@ -46,11 +46,11 @@ impl StorageInfo {
         Err(Error::UndefinedTable { name: name.to_string(), candidates: self.near(name) })
     }
 
-    fn near(&self, name: &str) -> Vec<String> {
+    fn near(&self, name: &str) -> Candidates {
         let objects = self.states.iter().flat_map(|(_, state)| state.objects());
         let tables = objects.filter(|object| matches!(object, Object::Table(_)));
         let names: Vec<String> = tables.map(|table| bare_name(table.name()).to_string()).collect();
-        inlay_catalog::near_names(name, names.iter().map(String::as_str))
+        Candidates::of(name, names.iter().map(String::as_str))
     }
 }
 

@@ -1,0 +1,91 @@
+//! What the commonest slips in SQL meant.
+
+use inlay_types::candidates::near_names;
+use sqlparser::parser::Parser;
+use sqlparser::tokenizer::Token;
+
+/// Words that a query goes on with.
+const CLAUSES: [&str; 21] = [
+    "FROM",
+    "WHERE",
+    "GROUP",
+    "HAVING",
+    "ORDER",
+    "LIMIT",
+    "OFFSET",
+    "QUALIFY",
+    "WINDOW",
+    "UNION",
+    "EXCEPT",
+    "INTERSECT",
+    "JOIN",
+    "LEFT",
+    "RIGHT",
+    "INNER",
+    "CROSS",
+    "USING",
+    "VALUES",
+    "SELECT",
+    "RETURNING",
+];
+
+/// The message where a statement should have ended, with what may have been meant.
+pub(super) fn at_end(parser: &Parser) -> String {
+    let found = &parser.peek_token_ref().token;
+    let end = parser.get_current_index();
+    let message = format!("expected the end of the statement, found \"{found}\"");
+    match advice(parser, end, found) {
+        Some(advice) => format!("{message}; {advice}"),
+        None => message,
+    }
+}
+
+fn advice(parser: &Parser, last: usize, found: &Token) -> Option<String> {
+    if *found == Token::Comma {
+        // LIMIT 5, 10 of MySQL and SQLite: the first number is the offset.
+        let tokens = significant(parser, last);
+        if let [offset @ Token::Number(..), word, ..] = tokens.as_slice()
+            && is_word(word, "LIMIT")
+        {
+            let limit = parser.peek_nth_token_ref(1).token.clone();
+            return Some(format!("write LIMIT {limit} OFFSET {offset}"));
+        }
+        return None;
+    }
+    // A misspelt word is what was found, or was taken for a name in front of it.
+    let before = significant(parser, last).into_iter().next();
+    let meant = |token: &Token| {
+        let Token::Word(word) = token else { return None };
+        let is_clause = CLAUSES.iter().any(|clause| word.value.eq_ignore_ascii_case(clause));
+        if word.quote_style.is_some() || is_clause {
+            return None;
+        }
+        near_names(&word.value, CLAUSES.into_iter()).first().map(|near| near.trim_matches('"').to_string())
+    };
+    let meant = meant(found).or_else(|| before.as_ref().and_then(meant))?;
+    Some(format!("did you mean {meant}?"))
+}
+
+/// The tokens up to the one at `last`, backwards, without white space; the last four.
+fn significant(parser: &Parser, last: usize) -> Vec<Token> {
+    let tokens = (0..=last).rev().map(|index| parser.token_at(index).token.clone());
+    tokens.filter(|token| !matches!(token, Token::Whitespace(_))).take(4).collect()
+}
+
+fn is_word(token: &Token, wanted: &str) -> bool {
+    matches!(token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(wanted))
+}
+
+/// A message of the crate, in which tokens may stand as its own structures.
+pub(super) fn without_structs(message: &str) -> String {
+    let Some(rest) = message.strip_prefix("No infix parser for token ") else { return message.to_string() };
+    // Word(Word { value: "DIV", quote_style: None, keyword: DIV })
+    let word = rest.split_once("value: \"").and_then(|(_, rest)| rest.split_once('"')).map(|(word, _)| word);
+    match word {
+        Some(word) if word.eq_ignore_ascii_case("div") => {
+            format!("\"{word}\" is no operator; // divides whole numbers")
+        }
+        Some(word) => format!("\"{word}\" is no operator"),
+        None => format!("{rest} is no operator"),
+    }
+}
