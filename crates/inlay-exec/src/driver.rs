@@ -90,7 +90,7 @@ impl Drive {
             done: AtomicBool::new(false),
             morsels: AtomicUsize::new(0),
         };
-        drive.start_source(context, counter)?;
+        context.limited(|| drive.start_source(context, counter))?;
         Ok(drive)
     }
 
@@ -125,7 +125,7 @@ impl Drive {
             }
             let left = std::mem::take(self.left.get_mut());
             self.combine_all(left, context, observers.profile)?;
-            if !self.next_source(context)? {
+            if !context.limited(|| self.next_source(context))? {
                 return Ok(true);
             }
         }
@@ -177,10 +177,10 @@ impl Drive {
     /// The sink has all rows.
     pub fn finish(self, context: &ExecContext, profile: Option<&PipelineProfile>) -> Result<()> {
         context.interrupt.check()?;
-        match profile {
+        context.limited(|| match profile {
             None => self.pipeline.sink.finalize(context),
             Some(profile) => profile.timed_finalize(|| self.pipeline.sink.finalize(context)),
-        }
+        })
     }
 
     fn operators(&self) -> &[Arc<dyn Operator>] {

@@ -7,7 +7,7 @@ use super::column::Column;
 use super::fractions::Parameter;
 use super::{GroupIds, GroupedAccumulator, same_kind};
 use crate::function::AggregateFunction;
-use inlay_types::limits;
+use inlay_types::limits::{self, Meter};
 use inlay_types::view::INLINE_LIMIT;
 use inlay_types::{Error, Result, Value, Vector, VectorBuilder};
 use std::any::Any;
@@ -116,7 +116,9 @@ impl GroupedAccumulator for Joined {
             None => Some(&b","[..]),
         };
         let mut builder = VectorBuilder::new(self.values.logical_type(), len);
-        // Who keeps the rows has asked for their result, too.
+        // Who keeps the rows has asked for a result as large as they are; rows that share a text, and separators, are more.
+        let mut asked = self.values.memory_size();
+        let mut meter = Meter::of_rows();
         let mut text = Vec::new();
         for group in from..from + len {
             text.clear();
@@ -133,6 +135,9 @@ impl GroupedAccumulator for Joined {
             if size > TEXT_MAX {
                 return Err(Error::out_of_range("a result of string_agg is longer than 4 GiB"));
             }
+            let covered = size.min(asked);
+            asked -= covered;
+            meter.add(size - covered)?;
             limits::grow_counted(&mut text, size)?;
             match pieces {
                 Some(pieces) => self.join(pieces.iter().cloned().flatten(), separator, &mut text)?,
@@ -140,7 +145,7 @@ impl GroupedAccumulator for Joined {
             }
             builder.push_from(&mut text);
         }
-        Ok(builder.finish())
+        Ok(builder.finish().holding(meter.finish()))
     }
 
     fn memory_size(&self) -> usize {

@@ -253,7 +253,7 @@ impl RowReader {
         let mut expected = 0;
         self.check_keys(json)?;
         let is_raw = self.columns.iter().any(|(key, ty)| key.is_some() && *ty == LogicalType::Json);
-        let raw = if is_raw { raw_members(document) } else { Vec::new() };
+        let raw = if is_raw { raw_members(document)? } else { Vec::new() };
         for ((key, ty), builder) in self.columns.iter().zip(builders) {
             let part = match (key, json) {
                 (None, whole) => Some(whole),

@@ -347,27 +347,10 @@ pub fn quote_bytes(text: &[u8], out: &mut Vec<u8>) {
 }
 
 /// The members of a document that is an object, each value as it is written. None of any other.
-pub fn raw_members(text: &str) -> Vec<(Cow<'_, str>, &str)> {
-    let mut reader = Reader { text, at: 0 };
-    let mut members = Vec::new();
-    if !reader.eat(b'{') {
-        return members;
-    }
-    while !reader.eat(b'}') {
-        reader.space();
-        let Ok(key) = reader.string() else { return members };
-        if !reader.eat(b':') {
-            return members;
-        }
-        reader.space();
-        let start = reader.at;
-        if reader.value(0).is_err() {
-            return members;
-        }
-        members.push((key, &text[start..reader.at]));
-        reader.eat(b',');
-    }
-    members
+pub fn raw_members(text: &str) -> Result<Vec<(Cow<'_, str>, &str)>> {
+    let mut reader = Reader { text, at: 0, meter: Meter::of_rows(), refused: None };
+    let members = reader.raw_members();
+    reader.refused.map_or(Ok(members), Err)
 }
 
 /// Digits that a double always keeps.
@@ -400,6 +383,28 @@ struct Reader<'a> {
 type Read<T> = std::result::Result<T, &'static str>;
 
 impl<'a> Reader<'a> {
+    fn raw_members(&mut self) -> Vec<(Cow<'a, str>, &'a str)> {
+        let mut members = Vec::new();
+        if !self.eat(b'{') {
+            return members;
+        }
+        while !self.eat(b'}') {
+            self.space();
+            let Ok(key) = self.string() else { return members };
+            if !self.eat(b':') {
+                return members;
+            }
+            self.space();
+            let start = self.at;
+            if self.value(0).is_err() {
+                return members;
+            }
+            members.push((key, &self.text[start..self.at]));
+            self.eat(b',');
+        }
+        members
+    }
+
     fn peek(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }

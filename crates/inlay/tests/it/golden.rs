@@ -147,6 +147,6 @@ fn an_index_of_no_table_hides_nothing_else() {
         assert_eq!(sql::rows(&connection, query).unwrap(), [["'i'"]], "{query}");
     }
     assert!(sql::verify(&connection).unwrap_err().contains("is of no table"));
-    connection.execute("DROP INDEX lost").unwrap();
+    connection.execute("DROP INDEX lost; CHECKPOINT").unwrap();
     sql::verify(&connection).unwrap();
 }

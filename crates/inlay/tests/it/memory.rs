@@ -174,7 +174,7 @@ fn large_results_of_aggregates_need_little_else() {
         "hash(list(a ORDER BY b DESC, a)), hash(string_agg(c ORDER BY c))",
         "hash(list(a)), mode(b)",
     ];
-    same_under("100MB", &[&kept_rows(1_000_000)], &aggregated(&["a % 4", SKEWED, ""], &aggregates));
+    same_under("115MB", &[&kept_rows(1_000_000)], &aggregated(&["a % 4", SKEWED, ""], &aggregates));
 }
 
 /// Rows that go to files keep their order for the functions that depend on it.

@@ -367,16 +367,14 @@ fn two_words_are_keys_without_ranges() {
 #[test]
 fn keys_that_ascend_are_not_looked_up() {
     let last = |value: Option<i64>| Disorder { at: 30_000, key: value };
+    let disorders = [None, Some(7), Some(1 << 40), Some(i64::MIN), Some(i64::MAX)];
     for workers in 1..4 {
         for (rows, groups_max) in [(3_000, GROUPS_MAX), (60_000, GROUPS_MAX), (60_000, 500)] {
             check(&case(&[8], rows, 10, workers, groups_max));
         }
-        for disorder in
-            [last(None), last(Some(7)), last(Some(1 << 40)), last(Some(i64::MIN)), last(Some(i64::MAX))]
-        {
-            for groups_max in [GROUPS_MAX, 500] {
-                check(&Case { disorder: Some(disorder), ..case(&[8], 60_000, 10, workers, groups_max) });
-            }
+        for (number, disorder) in disorders.into_iter().map(last).enumerate() {
+            let groups_max = if (number + workers) % 2 == 0 { GROUPS_MAX } else { 500 };
+            check(&Case { disorder: Some(disorder), ..case(&[8], 60_000, 10, workers, groups_max) });
         }
     }
 }
