@@ -46,7 +46,7 @@ struct Counts {
 
 #[test]
 fn a_process_killed_amid_any_statement_loses_nothing_and_exports_the_same() {
-    let (kills, seed) = (amount("INLAY_CRASH_ALL", 24), seed());
+    let (kills, seed) = (amount("INLAY_CRASH_ALL", 12), seed());
     let mut counts = Counts::default();
     let mut file = 0;
     while counts.kills < kills {

@@ -162,7 +162,7 @@ fn rows_that_aggregates_keep_go_to_files() {
         "arg_max(a, b % 10 ORDER BY n NULLS LAST, b), arg_min(c, a % 7 ORDER BY c DESC, b), sum(b)",
         "count(DISTINCT b), median(b), median(DISTINCT b % 100000)",
     ];
-    same_under("12MB", &[&kept_rows(400_000)], &aggregated(&["a % 4", SKEWED, "c", ""], &aggregates));
+    same_under("8MB", &[&kept_rows(200_000)], &aggregated(&["a % 4", SKEWED, "c", ""], &aggregates));
 }
 
 /// The same of results that have all rows: they have to fit into memory, but not much else.
@@ -174,7 +174,7 @@ fn large_results_of_aggregates_need_little_else() {
         "hash(list(a ORDER BY b DESC, a)), hash(string_agg(c ORDER BY c))",
         "hash(list(a)), mode(b)",
     ];
-    same_under("115MB", &[&kept_rows(1_000_000)], &aggregated(&["a % 4", SKEWED, ""], &aggregates));
+    same_under("85MB", &[&kept_rows(600_000)], &aggregated(&["a % 4", SKEWED, ""], &aggregates));
 }
 
 /// Rows that go to files keep their order for the functions that depend on it.
@@ -191,7 +191,7 @@ fn rows_in_files_keep_their_order() {
             "SELECT count(*), bit_xor(hash(v)) FROM (SELECT (g, {values}) AS v FROM (SELECT *, a % 150000 AS g FROM k) GROUP BY g)"
         )
     };
-    same_under("16MB", &[&kept_rows(400_000)], &values.iter().map(query).collect::<Vec<_>>());
+    same_under("10MB", &[&kept_rows(200_000)], &values.iter().map(query).collect::<Vec<_>>());
 }
 
 /// UPDATE and DELETE of all rows of a table in a file that is several times the memory.
@@ -202,17 +202,17 @@ fn changes_of_all_rows_need_little_memory() {
     let open = || {
         let database = Database::open(&path, &[]).unwrap();
         let connection = database.connect();
-        connection.execute("SET memory_limit = '100MB'").unwrap();
+        connection.execute("SET memory_limit = '60MB'").unwrap();
         (database, connection)
     };
     let logged = || std::fs::metadata(wal_of(&path)).map_or(0, |file| file.len());
     let (database, connection) = open();
     for sql in [
         "SET checkpoint_threshold = '1GB'",
-        "CREATE TABLE t AS SELECT i AS a, i % 1000 AS b, 'some text ' || hash(i) AS c FROM range(2000000) r(i)",
+        "CREATE TABLE t AS SELECT i AS a, i % 1000 AS b, 'some text ' || hash(i) AS c FROM range(1000000) r(i)",
         "CHECKPOINT",
         "UPDATE t SET c = c || '!', b = b + a",
-        "UPDATE t SET b = b + 1 FROM (SELECT DISTINCT i * 7919 % 2000000 AS k FROM range(600000) r(i)) s WHERE t.a = s.k",
+        "UPDATE t SET b = b + 1 FROM (SELECT DISTINCT i * 7919 % 1000000 AS k FROM range(300000) r(i)) s WHERE t.a = s.k",
         "DELETE FROM t WHERE a % 3 = 0",
     ] {
         connection.execute(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
@@ -221,8 +221,8 @@ fn changes_of_all_rows_need_little_memory() {
     let wanted =
         "SELECT count(*), sum(b - a - a % 1000), count(*) FILTER (c = 'some text ' || hash(a) || '!') FROM t";
     let before = answer(&connection, wanted);
-    assert_eq!(before[0][0], Value::BigInt(1_333_333));
-    assert_eq!(before[0][2], Value::BigInt(1_333_333));
+    assert_eq!(before[0][0], Value::BigInt(666_666));
+    assert_eq!(before[0][2], Value::BigInt(666_666));
     drop((connection, database));
     // What the log says is done again.
     let (_, connection) = open();
@@ -241,23 +241,23 @@ fn a_large_join_goes_into_a_table() {
     let connection = database.connect();
     let table = |name: &str, factor: u32| {
         format!(
-            "CREATE TABLE {name} AS SELECT i * {factor} % 2000000 AS k, '{name}' || i AS t, i AS x, i * 2 AS y, \
-             'text number ' || i AS u FROM range(2000000) r(i)"
+            "CREATE TABLE {name} AS SELECT i * {factor} % 1000000 AS k, '{name}' || i AS t, i AS x, i * 2 AS y, \
+             'text number ' || i AS u FROM range(1000000) r(i)"
         )
     };
     for sql in [
         table("a", 7919).as_str(),
         table("b", 104_729).as_str(),
         "SET threads = 3",
-        "SET memory_limit = '35MB'",
+        "SET memory_limit = '30MB'",
         "CREATE TABLE c AS SELECT a.*, b.t AS bt, b.x AS bx, b.y AS by, b.u AS bu FROM a JOIN b ON a.k = b.k",
     ] {
         connection.execute(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
     }
     let sums = "SELECT count(*), sum(x), sum(bx), sum(length(bu)), count(*) FILTER (u <> 'text number ' || x) FROM c";
-    let sum = Value::HugeInt(1_999_999_000_000);
+    let sum = Value::HugeInt(499_999_500_000);
     let wanted =
-        vec![Value::BigInt(2_000_000), sum.clone(), sum, Value::HugeInt(36_888_890), Value::BigInt(0)];
+        vec![Value::BigInt(1_000_000), sum.clone(), sum, Value::HugeInt(17_888_890), Value::BigInt(0)];
     assert_eq!(answer(&connection, sums), [wanted]);
 }
 
@@ -267,15 +267,15 @@ fn conflicts_of_more_rows_than_fit() {
     let folder = Folder::new("memory");
     let tables = [
         "CREATE TABLE t (k BIGINT PRIMARY KEY, u VARCHAR UNIQUE, n BIGINT, s VARCHAR)",
-        "INSERT INTO t SELECT i * 2, 'u' || i * 2, i % 10, 'text ' || i FROM range(150000) r(i)",
+        "INSERT INTO t SELECT i * 2, 'u' || i * 2, i % 10, 'text ' || i FROM range(75000) r(i)",
     ];
     let insert = |keys: &str, rest: &str| {
-        format!("INSERT INTO t SELECT {keys}, 'u' || {keys}, 100, 'new ' || i FROM range(300000) r(i) {rest}")
+        format!("INSERT INTO t SELECT {keys}, 'u' || {keys}, 100, 'new ' || i FROM range(150000) r(i) {rest}")
     };
     let statements = [
         // Known and new keys; keys that come again, the first of which counts; any key.
         insert("i", "ON CONFLICT (k) DO UPDATE SET n = t.n + excluded.n, s = excluded.s"),
-        insert("i * 7 % 250000", "ON CONFLICT DO NOTHING"),
+        insert("i * 7 % 125000", "ON CONFLICT DO NOTHING"),
         insert("i * 3 + 1", "ON CONFLICT (u) DO UPDATE SET n = -1 WHERE t.n > 3"),
         // A key is set; rows are answered; the table is read meanwhile.
         insert("i", "ON CONFLICT (k) DO UPDATE SET u = 'x' || t.u, n = 0"),
@@ -283,8 +283,8 @@ fn conflicts_of_more_rows_than_fit() {
         "INSERT INTO t SELECT k + 100, 'y' || k, n, s FROM t ON CONFLICT (k) DO UPDATE SET n = excluded.n"
             .into(),
         // A row is met again by a later portion, or its key comes again: nothing changes.
-        insert("(i * 2) % 299998", "ON CONFLICT (k) DO UPDATE SET n = 1"),
-        insert("1000000 + i % 299990", "ON CONFLICT (k) DO UPDATE SET n = 1"),
+        insert("(i * 2) % 149998", "ON CONFLICT (k) DO UPDATE SET n = 1"),
+        insert("1000000 + i % 149990", "ON CONFLICT (k) DO UPDATE SET n = 1"),
     ];
     let state = "SELECT count(*), bit_xor(hash((k, u, n, s))) FROM t";
     let outcome = |connection: &Connection, sql: &str| match connection.execute(sql) {
@@ -305,7 +305,7 @@ fn conflicts_of_more_rows_than_fit() {
         found.execute(sql).unwrap();
     }
     found.execute("CHECKPOINT").unwrap();
-    found.execute("SET memory_limit = '60MB'").unwrap();
+    found.execute("SET memory_limit = '50MB'").unwrap();
     for sql in &statements {
         assert_eq!(outcome(&found, sql), outcome(&wanted, sql), "{sql}");
         assert_eq!(answer(&found, state), answer(&wanted, state), "{sql}");
