@@ -87,7 +87,7 @@ fn statements_come_from_arguments_pipes_and_files() {
     assert_eq!(place.run(&["-csv", "-c", "SELECT 1 AS a; SELECT 2 AS b"], "").fine(), "a\n1\nb\n2\n");
     assert_eq!(place.run(&["-csv", ":memory:", "SELECT 1 AS a", ".print hi"], "").fine(), "a\n1\nhi\n");
     assert_eq!(place.run(&["--csv", "--file", &file], "").fine(), "x\n42\n");
-    assert_eq!(place.run(&["-csv"], &format!(".read {file}\nSELECT 1 AS a")).fine(), "x\n42\na\n1\n");
+    assert_eq!(place.run(&["-csv"], &format!(".read '{file}'\nSELECT 1 AS a")).fine(), "x\n42\na\n1\n");
     assert_eq!(place.run(&["-csv", "-cmd", ".headers off"], "SELECT 1;").fine(), "1\n");
     assert_eq!(place.run(&["-csv"], "\u{feff}SELECT 1 AS a;").fine(), "a\n1\n");
     assert_eq!(
@@ -308,7 +308,7 @@ fn commands_that_are_wrong_say_so() {
     assert!(said("\\e").contains("no editor") && said("\\copy t to x").contains("COPY"));
     assert_eq!(said("\\timng"), "Error: there is no command \\timng; did you mean \\timing?\n");
     let file = place.write("self.sql", ".read self.sql\n");
-    assert!(said(&format!(".read {file}")).contains("does it read itself?"));
+    assert!(said(&format!(".read '{file}'")).contains("does it read itself?"));
     assert!(said(".read .").contains("directory"));
 }
 

@@ -226,7 +226,11 @@ fn usage<T>(name: &str) -> Result<T, Failure> {
 fn one<'a>(name: &str, words: &'a [String]) -> Result<&'a str, Failure> {
     match words {
         [word] => Ok(word),
-        _ => usage(name),
+        [_, _, ..] => said(format!(
+            ".{name} takes one argument; one with spaces goes in quotes: .{name} '{}'",
+            words.join(" ")
+        )),
+        [] => usage(name),
     }
 }
 
