@@ -100,7 +100,7 @@ impl OpenStore {
 
 /// A child that is forked beside the closing of a file has its lock until it runs its own program: as long as the file is
 /// waited for once it is closed here.
-const FORKING_MAX: Duration = Duration::from_millis(100);
+const FORKING_MAX: Duration = Duration::from_secs(1);
 /// How long a file is waited for that this process is closing, and between two looks at it.
 const CLOSING_MAX: Duration = Duration::from_secs(10);
 const CLOSING_PAUSE: Duration = Duration::from_millis(1);
