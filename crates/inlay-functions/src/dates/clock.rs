@@ -6,6 +6,7 @@ use super::zoned::{beyond, to_local};
 use crate::columns::{Column, TextColumn};
 use crate::registry::{Function, Overloads, Signature};
 use inlay_kernels::apply::{map, null_argument, per_row};
+use inlay_kernels::arithmetic::{Op, resolve_binary};
 use inlay_kernels::function::Volatility;
 use inlay_kernels::function::kernel;
 use inlay_kernels::resolve::{ArgType, ResolveOptions, Resolved};
@@ -63,6 +64,14 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     )
     .aliases(&["localtimestamp"]),
     Function::new(
+        "ago",
+        Overloads::Typed { shown: &["ago(INTERVAL) -> TIMESTAMPTZ"], resolve: resolve_ago },
+        "the moment so long before that at which the transaction began",
+        "ago(INTERVAL 1 DAY) < now()",
+    )
+    .volatile(Volatility::Stable)
+    .fallible(),
+    Function::new(
         "timezone",
         Overloads::Fixed(&[
             Signature::new(&[Varchar, Timestamp], TimestampTz, in_named_zone),
@@ -112,6 +121,19 @@ fn current(args: &[ArgType], options: &ResolveOptions, ty: LogicalType) -> Optio
         Ok(())
     });
     Some(Resolved::infallible(Vec::new(), returns, kernel))
+}
+
+fn resolve_ago(args: &[ArgType], options: &ResolveOptions) -> Option<Resolved> {
+    let [by] = args else { return None };
+    let now = ArgType::of(TimestampTz);
+    let resolved = resolve_binary(Op::Subtract, &[now, by.clone()], options)?;
+    let moment = current_value(options, &TimestampTz);
+    let subtract = resolved.kernel;
+    let kernel = kernel(move |args, len, out| {
+        let now = Vector::constant(TimestampTz, &moment, len)?;
+        subtract.eval(&[&now, args[0]], len, out)
+    });
+    Some(Resolved::fallible(vec![IntervalType], TimestampTz, kernel))
 }
 
 /// `age`: of two moments, or of today's midnight and one.

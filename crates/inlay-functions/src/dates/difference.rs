@@ -16,7 +16,7 @@ use inlay_types::LogicalType::{
     BigInt, Date, Interval as IntervalType, Time, Timestamp, TimestampTz, Varchar,
 };
 use inlay_types::datetime::{
-    MICROS_PER_DAY, civil_from_days, days_from_civil, days_in_month, is_finite_timestamp, midnight,
+    MICROS_PER_DAY, civil_from_days, days_from_civil, days_in_month, is_finite_date, is_finite_timestamp,
 };
 use inlay_types::{Error, Interval, Result, Vector};
 
@@ -94,14 +94,42 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     ),
 ];
 
+/// A moment: its day, and microseconds of the day. Dates reach further than timestamps do.
+#[derive(Clone, Copy, PartialEq, PartialOrd)]
+struct At {
+    day: i32,
+    micros: i64,
+}
+
+impl At {
+    fn of(timestamp: i64) -> Self {
+        Self {
+            day: timestamp.div_euclid(MICROS_PER_DAY) as i32,
+            micros: timestamp.rem_euclid(MICROS_PER_DAY),
+        }
+    }
+
+    /// Microseconds from another moment to this one.
+    fn since(self, from: Self) -> i128 {
+        (i128::from(self.day) - i128::from(from.day)) * i128::from(MICROS_PER_DAY)
+            + i128::from(self.micros - from.micros)
+    }
+
+    /// Months since year 0.
+    fn month_number(self) -> i64 {
+        let (year, month, _) = civil_from_days(self.day);
+        i64::from(year) * 12 + i64::from(month) - 1
+    }
+}
+
 /// Two moments: when they are, and what local clocks show.
 #[derive(Clone, Copy)]
 struct Span<'a> {
-    zone: Option<&'a Zone>,
-    from: i64,
-    to: i64,
-    local_from: i64,
-    local_to: i64,
+    zone: Option<(&'a Zone, i64, i64)>,
+    from: At,
+    to: At,
+    local_from: At,
+    local_to: At,
 }
 
 /// BIGINT of a part's name and two dates or timestamps.
@@ -120,23 +148,30 @@ fn difference(
     let parse = |row: usize| parse_part(names.get(row), "a difference");
     let constant = if args[0].is_constant() { Some(parse(0)?) } else { None };
     let [from, to] = [1, 2].map(|index| Days::of(args[index]));
-    let moment = |(days, micros): (i32, i64)| match midnight(days) {
-        Some(start) if is_date => start,
-        _ => i64::from(days).saturating_mul(MICROS_PER_DAY).saturating_add(micros),
+    let timestamp =
+        |(days, micros): (i32, i64)| i64::from(days).saturating_mul(MICROS_PER_DAY).saturating_add(micros);
+    let is_finite = |(days, micros): (i32, i64)| match is_date {
+        true => is_finite_date(days),
+        false => is_finite_timestamp(timestamp((days, micros))),
     };
     per_row(args, &BigInt, len, out, |row| {
         let part = constant.map_or_else(|| parse(row), Ok)?;
-        let (from_day, to_day) = (from.get(row), to.get(row));
-        let (from, to) = (moment(from_day), moment(to_day));
-        if !is_finite_timestamp(from) || !is_finite_timestamp(to) {
+        let (from, to) = (from.get(row), to.get(row));
+        if !is_finite(from) || !is_finite(to) {
             return Ok(0);
         }
-        // Dates reach further than timestamps.
-        if is_date && part == Part::Day {
-            return Ok(i64::from(to_day.0) - i64::from(from_day.0));
-        }
-        let local = |at: i64| zone.and_then(|zone| zone.to_local(at)).unwrap_or(at);
-        let span = Span { zone, from, to, local_from: local(from), local_to: local(to) };
+        let at = |(day, micros): (i32, i64)| At { day, micros };
+        let local = |moment: (i32, i64)| match zone {
+            Some(zone) => At::of(zone.to_local(timestamp(moment)).unwrap_or(timestamp(moment))),
+            None => at(moment),
+        };
+        let span = Span {
+            zone: zone.map(|zone| (zone, timestamp(from), timestamp(to))),
+            from: at(from),
+            to: at(to),
+            local_from: local(from),
+            local_to: local(to),
+        };
         count(part, span).ok_or_else(|| {
             Error::out_of_range(format!("a difference in {}s is more than 64 bits count", part.name()))
         })
@@ -162,16 +197,6 @@ fn clock_difference(
     })
 }
 
-fn day_of(at: i64) -> i32 {
-    at.div_euclid(MICROS_PER_DAY) as i32
-}
-
-/// Months since year 0.
-fn month_number(at: i64) -> i64 {
-    let (year, month, _) = civil_from_days(day_of(at));
-    i64::from(year) * 12 + i64::from(month) - 1
-}
-
 /// Months in a part of the calendar, if it is made of months.
 fn part_months(part: Part) -> Option<i64> {
     Some(match part {
@@ -187,28 +212,35 @@ fn part_months(part: Part) -> Option<i64> {
 
 fn crossed(part: Part, span: Span<'_>) -> Option<i64> {
     let Span { zone, from, to, local_from, local_to } = span;
-    let year = |at: i64| i64::from(civil_from_days(day_of(at)).0);
+    let year = |at: At| i64::from(civil_from_days(at.day).0);
     match part {
         Part::Millennium => return Some(year(local_to) / 1000 - year(local_from) / 1000),
         Part::Century => return Some(year(local_to) / 100 - year(local_from) / 100),
         Part::Decade => return Some(year(local_to) / 10 - year(local_from) / 10),
         Part::IsoYear => {
-            let iso = |at: i64| i64::from(iso_week(day_of(at)).0);
+            let iso = |at: At| i64::from(iso_week(at.day).0);
             return Some(iso(local_to) - iso(local_from));
         }
         _ => {}
     }
     if let Some(months) = part_months(part) {
-        return Some(month_number(local_to).div_euclid(months) - month_number(local_from).div_euclid(months));
+        return Some(
+            local_to.month_number().div_euclid(months) - local_from.month_number().div_euclid(months),
+        );
     }
+    let days = i64::from(local_to.day) - i64::from(local_from.day);
     if let Some(unit) = clock_micros(part) {
-        let start = |at: i64| match zone {
-            Some(zone) => clock_start(zone, at, unit),
-            None => at.div_euclid(unit).checked_mul(unit),
+        return match zone {
+            Some((zone, from, to)) => {
+                let start = |at: i64| clock_start(zone, at, unit);
+                Some(start(to)?.checked_sub(start(from)?)? / unit)
+            }
+            // A day has a whole number of each unit.
+            None => {
+                days.checked_mul(MICROS_PER_DAY / unit)?.checked_add(to.micros / unit - from.micros / unit)
+            }
         };
-        return Some(start(to)?.checked_sub(start(from)?)? / unit);
     }
-    let days = i64::from(day_of(local_to)) - i64::from(day_of(local_from));
     Some(if matches!(part, Part::Week | Part::YearWeek) { days / 7 } else { days })
 }
 
@@ -217,41 +249,45 @@ fn whole(part: Part, span: Span<'_>) -> Option<i64> {
         return Some(whole_months(span.local_from, span.local_to) / months);
     }
     if let Some(unit) = clock_micros(part) {
-        return Some(span.to.checked_sub(span.from)? / unit);
+        return i64::try_from(span.to.since(span.from) / i128::from(unit)).ok();
     }
-    let days = span.local_to.checked_sub(span.local_from)? / MICROS_PER_DAY;
+    let days = i64::try_from(span.local_to.since(span.local_from) / i128::from(MICROS_PER_DAY)).ok()?;
     Some(if matches!(part, Part::Week | Part::YearWeek) { days / 7 } else { days })
 }
 
 /// Months that fit between two moments; negative if `to` is before `from`. The last day of a shorter month counts as any
 /// later day.
-fn whole_months(from: i64, to: i64) -> i64 {
+fn whole_months(from: At, to: At) -> i64 {
     if to < from {
         return -whole_months(to, from);
     }
-    let (year, month, day) = civil_from_days(day_of(from));
-    let (to_year, to_month, to_day) = civil_from_days(day_of(to));
+    let (year, month, day) = civil_from_days(from.day);
+    let (to_year, to_month, to_day) = civil_from_days(to.day);
     let is_last = to_day == days_in_month(to_year, to_month);
-    let later_time = from.rem_euclid(MICROS_PER_DAY) > to.rem_euclid(MICROS_PER_DAY);
+    let later_time = from.micros > to.micros;
     let from = if is_last && (day > to_day || (day == to_day && later_time)) {
         let moved = days_from_civil(year, month, to_day.min(days_in_month(year, month)));
-        i64::from(moved).saturating_mul(MICROS_PER_DAY).saturating_add(from.rem_euclid(MICROS_PER_DAY))
+        At { day: moved, micros: from.micros }
     } else {
         from
     };
-    i64::from(age(to, from).months)
+    i64::from(passed(to, from).months)
 }
 
 /// The symbolic difference, field by field, borrowing days from the month of the earlier moment (PostgreSQL's rule).
 pub(super) fn age(to: i64, from: i64) -> Interval {
+    passed(At::of(to), At::of(from))
+}
+
+fn passed(to: At, from: At) -> Interval {
     if to < from {
-        let positive = age(from, to);
+        let positive = passed(from, to);
         return Interval { months: -positive.months, days: -positive.days, micros: -positive.micros };
     }
-    let ((y1, m1, d1), (y2, m2, d2)) = (civil_from_days(day_of(from)), civil_from_days(day_of(to)));
+    let ((y1, m1, d1), (y2, m2, d2)) = (civil_from_days(from.day), civil_from_days(to.day));
     let mut months = (y2 - y1) * 12 + m2 as i32 - m1 as i32;
     let mut days = d2 as i32 - d1 as i32;
-    let mut micros = to.rem_euclid(MICROS_PER_DAY) - from.rem_euclid(MICROS_PER_DAY);
+    let mut micros = to.micros - from.micros;
     if micros < 0 {
         micros += MICROS_PER_DAY;
         days -= 1;

@@ -1,7 +1,8 @@
 //! `strptime`: timestamps from text in a format.
 //!
 //! Spaces of the format stand for any number of spaces but none. Fields that are not given are those of 1900-01-01
-//! 00:00:00. The day is given by month and day, by the day of the year, or by a week and a day of it.
+//! 00:00:00. The day is given by month and day; where neither is there, by the day of the year, or by a week and a day of it,
+//! but not by two of these.
 
 use super::format::{Piece, parse_format};
 use super::names::{DAYS, MONTHS};
@@ -104,8 +105,8 @@ fn strptime(
 /// Fields read so far.
 struct Fields<'a> {
     year: i32,
-    month: u32,
-    day: u32,
+    month: Option<u32>,
+    day: Option<u32>,
     hour: i64,
     minute: i64,
     second: i64,
@@ -128,8 +129,8 @@ fn read(pieces: &[Piece], text: &[u8], ty: &LogicalType, zone: &Zone) -> std::re
     }
     let mut f = Fields {
         year: 1900,
-        month: 1,
-        day: 1,
+        month: None,
+        day: None,
         hour: 0,
         minute: 0,
         second: 0,
@@ -191,19 +192,22 @@ impl Fields<'_> {
         }
         let nanos = ((self.hour * 60 + self.minute) * 60 + self.second) * 1_000_000_000 + self.nanos;
         let new_year = days_from_civil(self.year, 1, 1);
-        if let Some(day) = self.day_of_year {
-            return Ok((new_year + day - 1, nanos));
+        match (self.month, self.day, self.day_of_year, self.week) {
+            (_, _, Some(_), Some(_)) => {
+                return Err(": a day of the year and a week say twice which day it is".to_string());
+            }
+            (None, None, Some(day), None) => return Ok((new_year + day - 1, nanos)),
+            (None, None, None, Some((kind, week))) => {
+                return Ok((self.day_of_week(new_year, kind, week), nanos));
+            }
+            _ => {}
         }
-        if let Some((kind, week)) = self.week {
-            return Ok((self.day_of_week(new_year, kind, week), nanos));
-        }
-        let exists = (1..=12).contains(&self.month)
-            && self.day >= 1
-            && self.day <= days_in_month(self.year, self.month);
+        let (month, day) = (self.month.unwrap_or(1), self.day.unwrap_or(1));
+        let exists = (1..=12).contains(&month) && day >= 1 && day <= days_in_month(self.year, month);
         if !exists {
-            return Err(format!(": there is no date {}-{}-{}", self.year, self.month, self.day));
+            return Err(format!(": there is no date {}-{month}-{day}", self.year));
         }
-        Ok((days_from_civil(self.year, self.month, self.day), nanos))
+        Ok((days_from_civil(self.year, month, day), nanos))
     }
 
     fn day_of_week(&self, new_year: i32, kind: u8, week: i32) -> i32 {
@@ -282,7 +286,7 @@ fn read_field<'a>(letter: u8, f: &mut Fields<'a>, text: &'a [u8]) -> Option<&'a 
         b'a' | b'A' => return named(text, &DAYS, letter == b'a').map(|(_, rest)| rest),
         b'b' | b'B' => {
             let (index, rest) = named(text, &MONTHS, letter == b'b')?;
-            f.month = index as u32 + 1;
+            f.month = Some(index as u32 + 1);
             return Some(rest);
         }
         b'p' => {
@@ -319,8 +323,8 @@ fn read_field<'a>(letter: u8, f: &mut Fields<'a>, text: &'a [u8]) -> Option<&'a 
     match letter {
         b'Y' | b'G' => f.year = value as i32,
         b'y' => f.year = value as i32 + if value < 69 { 2000 } else { 1900 },
-        b'm' => f.month = value as u32,
-        b'd' => f.day = value as u32,
+        b'm' => f.month = Some(value as u32),
+        b'd' => f.day = Some(value as u32),
         b'H' => f.hour = value,
         b'I' if (1..=12).contains(&value) => f.hour = value,
         b'M' => f.minute = value,
@@ -329,8 +333,8 @@ fn read_field<'a>(letter: u8, f: &mut Fields<'a>, text: &'a [u8]) -> Option<&'a 
         b'j' if (1..=366).contains(&value) => f.day_of_year = Some(value as i32),
         b'u' if (1..=7).contains(&value) => f.weekday = Some(value as i32 - 1),
         b'w' if value < 7 => f.weekday = Some((value as i32 + 6) % 7),
-        b'U' | b'W' if value <= 53 => f.week = Some((letter, value as i32)),
-        b'V' if (1..=53).contains(&value) => f.week = Some((letter, value as i32)),
+        b'U' | b'W' if value <= 53 && f.week.is_none() => f.week = Some((letter, value as i32)),
+        b'V' if (1..=53).contains(&value) && f.week.is_none() => f.week = Some((letter, value as i32)),
         _ => return None,
     }
     Some(rest)

@@ -15,6 +15,7 @@ static PARAMETERS: &[(&str, &str)] = &[
     ("add", "x | left right"),
     ("age", "timestamp | timestamp1 timestamp2"),
     ("aggregate", "list function_name"),
+    ("ago", "interval"),
     ("any_value", "arg"),
     ("approx_count_distinct", "any"),
     ("approx_quantile", "x pos"),

@@ -244,10 +244,16 @@ impl Binder<'_> {
                     return Err(binder.at(Error::bind(message), field.pos));
                 };
                 let part = build.call("date_part", vec![field.clone(), input.clone()]);
-                let part = build.cast(part, LogicalType::BigInt);
+                // These have fractions.
+                let is_fractional = ["epoch", "julian"].iter().any(|part| name.eq_ignore_ascii_case(part));
+                let ty = if is_fractional { LogicalType::Double } else { LogicalType::BigInt };
+                let part = build.cast(part, ty);
                 made.named.push((build.ident(name.clone()), part));
             }
-            binder.expr(&build.expr(ExprKind::Function(made)))
+            let parts = build.expr(ExprKind::Function(made));
+            // No parts of nothing, instead of parts that are nothing.
+            let branches = vec![(build.is_not_null(input), parts)];
+            binder.expr(&build.expr(ExprKind::Case { operand: None, branches, otherwise: None }))
         })
     }
 }
