@@ -6,11 +6,12 @@
 use super::nested::is_text;
 use crate::columns::{TextColumn, write_bytes};
 use crate::registry::{Function, Overloads, Signature};
+use inlay_kernels::apply::joint_validity;
 use inlay_kernels::function::kernel;
 use inlay_kernels::json::value::{Json, Path, Places, Step, join_members};
 use inlay_kernels::resolve::{ArgType, Resolved};
 use inlay_types::LogicalType::{self, Varchar};
-use inlay_types::{Error, Result, Vector};
+use inlay_types::{Bitmap, Error, Result, Vector};
 use std::borrow::Cow;
 
 /// See the module documentation.
@@ -68,6 +69,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         "the patch with which json_merge_patch makes the second document of the first",
         "json_merge_patch_diff('{\"a\":1,\"b\":2}', '{\"b\":3}') = '{\"a\":null,\"b\":3}'",
     )
+    .special_nulls()
     .fallible(),
     Function::new(
         "json_normalize",
@@ -197,8 +199,10 @@ fn place(part: &Json<'_>, step: &Step, is_pointer: bool) -> Place {
                 Step::Index(index) if *index < 0 => index.saturating_add(items.len() as i64),
                 Step::Index(index) => *index,
                 Step::End(back) => (items.len() as i64).saturating_sub(*back),
+                // Behind the last item.
+                Step::Key(key) if is_pointer && key == "-" => items.len() as i64,
                 Step::Key(key) if is_pointer => key.parse().unwrap_or(-1),
-                Step::Key(_) | Step::All | Step::Deep => -1,
+                Step::Key(_) | Step::Members | Step::Items | Step::All | Step::Deep => -1,
             };
             match usize::try_from(index) {
                 Ok(index) if index < items.len() => Place::Found(index),
@@ -300,8 +304,22 @@ fn merged<'a>(document: Json<'a>, other: Json<'a>) -> Json<'a> {
 }
 
 fn patch_diff(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    changed(args, LogicalType::Json, len, out, |old, row, columns| {
-        Ok(difference(old, Json::parse(columns[1].text(row))?))
+    let [old, new] = [0, 1].map(|index| TextColumn::of(args[index]));
+    let [is_old, is_new] = [0, 1].map(|index| joint_validity(&args[index..=index], len));
+    let is_there =
+        |validity: &Option<Bitmap>, row| validity.as_ref().is_none_or(|validity| validity.get(row));
+    crate::columns::write_bytes_or_null(LogicalType::Json, args, len, out, |row, text| {
+        if !is_there(&is_new, row) {
+            return Ok(false);
+        }
+        let new = Json::parse(new.text(row))?;
+        // What is made of nothing is the document itself, as json_merge_patch has it.
+        let document = match is_there(&is_old, row) {
+            true => difference(Json::parse(old.text(row))?, new),
+            false => new,
+        };
+        super::push(&document, text);
+        Ok(true)
     })
 }
 

@@ -139,16 +139,26 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Whether `part` is this document, a part of it, or an array or object whose parts are all in it. `fuel` bounds the
-    /// comparisons; where it is used up the answer means nothing.
+    /// Whether `part` is like this document or a part of it: an array whose items are like some of its items, an object whose
+    /// members are like those of the same names, or the same value. `fuel` bounds the comparisons; where it is used up the
+    /// answer means nothing.
     pub fn contains(&self, part: &Json<'_>, fuel: &mut u32) -> bool {
+        self.is_like(part, fuel)
+            || match self {
+                Self::Array(items) => items.iter().any(|item| item.contains(part, fuel)),
+                Self::Object(members) => members.iter().any(|(_, value)| value.contains(part, fuel)),
+                _ => false,
+            }
+    }
+
+    fn is_like(&self, part: &Json<'_>, fuel: &mut u32) -> bool {
         *fuel = fuel.saturating_sub(1);
         if *fuel == 0 {
             return false;
         }
-        let holds = match (self, part) {
+        match (self, part) {
             (Self::Array(items), Json::Array(wanted)) => {
-                wanted.iter().all(|wanted| items.iter().any(|item| item.contains(wanted, fuel)))
+                wanted.iter().all(|wanted| items.iter().any(|item| item.is_like(wanted, fuel)))
             }
             (Self::Object(members), Json::Object(wanted)) => {
                 // Only names that are looked for are worth a place: objects with many members are asked for a few.
@@ -158,16 +168,10 @@ impl<'a> Json<'a> {
                     named.get_mut(&**name).into_iter().for_each(|values| values.push(value));
                 }
                 let known = |key: &str| named.get(key).map_or(&[][..], Vec::as_slice);
-                wanted.iter().all(|(key, part)| known(key).iter().any(|value| value.contains(part, fuel)))
+                wanted.iter().all(|(key, part)| known(key).iter().any(|value| value.is_like(part, fuel)))
             }
             (own, part) => own == part,
-        };
-        holds
-            || match self {
-                Self::Array(items) => items.iter().any(|item| item.contains(part, fuel)),
-                Self::Object(members) => members.iter().any(|(_, value)| value.contains(part, fuel)),
-                _ => false,
-            }
+        }
     }
 
     /// The document with what `patch` says (RFC 7396).
@@ -628,7 +632,11 @@ pub enum Step {
     Index(i64),
     /// As many items before the end: `[#-1]` is the last one, `[#]` behind it.
     End(i64),
-    /// All members or items.
+    /// All members of an object: `.*`.
+    Members,
+    /// All items of an array: `[*]`.
+    Items,
+    /// Both, behind `..`.
     All,
     /// This part and all parts of it.
     Deep,
@@ -660,7 +668,7 @@ impl Path {
 
     /// Whether it may lead to several parts.
     pub fn is_many(&self) -> bool {
-        self.steps.iter().any(|step| matches!(step, Step::All | Step::Deep))
+        self.steps.iter().any(|step| matches!(step, Step::Members | Step::Items | Step::All | Step::Deep))
     }
 
     /// The path that a text describes.
@@ -694,13 +702,13 @@ impl Path {
                     }
                 }
                 '.' if rest.starts_with('*') => {
-                    steps.push(Step::All);
+                    steps.push(if steps.last() == Some(&Step::Deep) { Step::All } else { Step::Members });
                     rest = &rest[1..];
                 }
                 '.' if rest.starts_with('"') => {
-                    let end = rest[1..].find('"').ok_or_else(wrong)?;
-                    steps.push(Step::Key(rest[1..=end].to_string()));
-                    rest = &rest[end + 2..];
+                    let (key, behind) = quoted_key(rest).ok_or_else(wrong)?;
+                    steps.push(Step::Key(key));
+                    rest = behind;
                 }
                 '.' => {
                     let end = rest.find(['.', '[']).unwrap_or(rest.len());
@@ -710,15 +718,18 @@ impl Path {
                     steps.push(Step::Key(rest[..end].to_string()));
                     rest = &rest[end..];
                 }
+                '[' if rest.trim_start().starts_with(['"', '\'']) => {
+                    let (key, behind) = quoted_key(rest.trim_start()).ok_or_else(wrong)?;
+                    steps.push(Step::Key(key));
+                    rest = behind.trim_start().strip_prefix(']').ok_or_else(wrong)?;
+                }
                 '[' => {
                     let end = rest.find(']').ok_or_else(wrong)?;
                     let inner = rest[..end].trim();
                     rest = &rest[end + 1..];
-                    let quoted = inner.strip_prefix(['"', '\'']).and_then(|i| i.strip_suffix(['"', '\'']));
-                    steps.push(match (inner, quoted) {
-                        ("*", _) => Step::All,
-                        (_, Some(key)) => Step::Key(key.to_string()),
-                        (number, None) => {
+                    steps.push(match inner {
+                        "*" => Step::Items,
+                        number => {
                             let read = |number: &str| number.parse::<i64>().map_err(|_| wrong());
                             match number.strip_prefix('#') {
                                 None => Step::Index(read(number)?),
@@ -763,8 +774,10 @@ impl Path {
                 let index = usize::try_from((items.len() as i64).saturating_sub(*back));
                 next.extend(index.ok().and_then(|index| items.get(index)));
             }
-            (Step::All, Json::Array(items)) => next.extend(items),
-            (Step::All, Json::Object(members)) => next.extend(members.iter().map(|(_, value)| value)),
+            (Step::All | Step::Items, Json::Array(items)) => next.extend(items),
+            (Step::All | Step::Members, Json::Object(members)) => {
+                next.extend(members.iter().map(|(_, value)| value))
+            }
             (Step::Deep, part) => {
                 next.push(part);
                 match part {
@@ -778,6 +791,24 @@ impl Path {
             _ => {}
         }
     }
+}
+
+/// A key in quotes, in which a backslash stands before quotes and backslashes, and what follows.
+fn quoted_key(text: &str) -> Option<(String, &str)> {
+    let mut chars = text.char_indices();
+    let (_, quote) = chars.next()?;
+    let mut key = String::new();
+    while let Some((at, c)) = chars.next() {
+        match c {
+            c if c == quote => return Some((key, &text[at + c.len_utf8()..])),
+            '\\' => match chars.next()? {
+                (_, escaped) if escaped == quote || escaped == '\\' => key.push(escaped),
+                (_, other) => key.extend(['\\', other]),
+            },
+            c => key.push(c),
+        }
+    }
+    None
 }
 
 #[cfg(test)]
