@@ -8,7 +8,7 @@ use super::strings::TEXT_SIZE_MAX;
 use crate::registry::{Function, Overloads};
 use inlay_kernels::function::kernel;
 use inlay_kernels::resolve::{ArgType, ResolveOptions, Resolved};
-use inlay_types::LogicalType::{Boolean, Double, HugeInt, Varchar};
+use inlay_types::LogicalType::{Boolean, Double, HugeInt, UHugeInt, Varchar};
 use inlay_types::limits;
 use inlay_types::value::write_float;
 use inlay_types::{Error, Result, Vector};
@@ -52,7 +52,8 @@ fn resolve(args: &[ArgType], _: &ResolveOptions, syntax: Syntax) -> Option<Resol
     }
     let carrier = |arg: &ArgType| match &arg.ty {
         ty if *ty == Boolean => Boolean,
-        ty if ty.is_integer() && *ty != inlay_types::LogicalType::UHugeInt => HugeInt,
+        UHugeInt => UHugeInt,
+        ty if ty.is_integer() => HugeInt,
         ty if ty.is_numeric() => Double,
         _ => Varchar,
     };
@@ -64,6 +65,7 @@ fn resolve(args: &[ArgType], _: &ResolveOptions, syntax: Syntax) -> Option<Resol
 enum Values<'a> {
     Bool(Column<'a, u8>),
     Integer(Column<'a, i128>),
+    Unsigned(Column<'a, u128>),
     Float(Column<'a, f64>),
     Text(TextColumn<'a>),
 }
@@ -72,7 +74,7 @@ enum Values<'a> {
 #[derive(Clone, Copy)]
 enum Arg<'a> {
     Bool(bool),
-    Integer(i128),
+    Integer { is_negative: bool, magnitude: u128 },
     Float(f64),
     Text(&'a str),
 }
@@ -82,6 +84,7 @@ impl<'a> Values<'a> {
         match vector.logical_type() {
             Boolean => Self::Bool(Column::of(vector)),
             HugeInt => Self::Integer(Column::of(vector)),
+            UHugeInt => Self::Unsigned(Column::of(vector)),
             Double => Self::Float(Column::of(vector)),
             _ => Self::Text(TextColumn::of(vector)),
         }
@@ -90,7 +93,8 @@ impl<'a> Values<'a> {
     fn get(&self, row: usize) -> Arg<'_> {
         match self {
             Self::Bool(column) => Arg::Bool(column.get(row) != 0),
-            Self::Integer(column) => Arg::Integer(column.get(row)),
+            Self::Integer(column) => Arg::integer(column.get(row)),
+            Self::Unsigned(column) => Arg::Integer { is_negative: false, magnitude: column.get(row) },
             Self::Float(column) => Arg::Float(column.get(row)),
             Self::Text(column) => Arg::Text(column.text(row)),
         }
@@ -98,10 +102,14 @@ impl<'a> Values<'a> {
 }
 
 impl Arg<'_> {
+    fn integer(value: i128) -> Self {
+        Self::Integer { is_negative: value < 0, magnitude: value.unsigned_abs() }
+    }
+
     fn kind(self) -> &'static str {
         match self {
             Self::Bool(_) => "a truth value",
-            Self::Integer(_) => "an integer",
+            Self::Integer { .. } => "an integer",
             Self::Float(_) => "a number with a fraction",
             Self::Text(_) => "a text",
         }
@@ -291,7 +299,9 @@ impl<'a> Reader<'a> {
             return Err(wrong("format: a width from an argument is written {}"));
         }
         match self.argument(None)? {
-            Arg::Integer(size) if (0..=WIDTH_MAX as i128).contains(&size) => Ok(Some(size as usize)),
+            Arg::Integer { is_negative: false, magnitude } if magnitude <= WIDTH_MAX as u128 => {
+                Ok(Some(magnitude as usize))
+            }
             _ => Err(wrong(format!("{}: a width is an integer from 0", self.name()))),
         }
     }
@@ -352,15 +362,21 @@ fn render(arg: Arg<'_>, spec: &Spec, syntax: Syntax, out: &mut String) -> Result
             pad(if value { "true" } else { "false" }, "", spec, Align::Left, out);
         }
         (Arg::Bool(value), Some(kind)) if is_integer_kind(kind) => {
-            integer(i128::from(value), kind, spec, syntax, out)
+            integer((false, u128::from(value)), kind, spec, syntax, out)
         }
-        (Arg::Integer(value), None) => integer(value, 'd', spec, syntax, out),
-        (Arg::Integer(value), Some('c')) if percent => {
-            let c = u32::try_from(value).ok().and_then(char::from_u32);
-            let c = c.ok_or_else(|| wrong(format!("printf: {value} is no Unicode code point")))?;
+        (Arg::Integer { is_negative, magnitude }, None) => {
+            integer((is_negative, magnitude), 'd', spec, syntax, out);
+        }
+        (Arg::Integer { is_negative, magnitude }, Some('c')) if percent => {
+            let code = u32::try_from(magnitude).ok().filter(|_| !is_negative);
+            let sign = if is_negative { "-" } else { "" };
+            let missing = || wrong(format!("printf: {sign}{magnitude} is no Unicode code point"));
+            let c = code.and_then(char::from_u32).ok_or_else(missing)?;
             pad(c.encode_utf8(&mut [0; 4]), "", spec, Align::Right, out);
         }
-        (Arg::Integer(value), Some(kind)) if is_integer_kind(kind) => integer(value, kind, spec, syntax, out),
+        (Arg::Integer { is_negative, magnitude }, Some(kind)) if is_integer_kind(kind) => {
+            integer((is_negative, magnitude), kind, spec, syntax, out);
+        }
         (Arg::Float(value), kind) if kind.is_none_or(|kind| "fFeEgGn".contains(kind)) => {
             float(value, kind, spec, out);
         }
@@ -381,14 +397,17 @@ fn is_integer_kind(kind: char) -> bool {
     "diuxXobBn".contains(kind)
 }
 
-fn integer(value: i128, kind: char, spec: &Spec, syntax: Syntax, out: &mut String) {
+fn integer(
+    (is_negative, magnitude): (bool, u128),
+    kind: char,
+    spec: &Spec,
+    syntax: Syntax,
+    out: &mut String,
+) {
     let is_decimal = "diun".contains(kind);
     // C shows a negative number in another base as the 64 bits of its complement.
-    let wraps = syntax == Syntax::Percent && !is_decimal && value < 0;
-    let magnitude = match i64::try_from(value) {
-        Ok(value) if wraps => u128::from(value as u64),
-        _ => value.unsigned_abs(),
-    };
+    let wraps = syntax == Syntax::Percent && !is_decimal && is_negative && magnitude <= 1 << 63;
+    let magnitude = if wraps { u128::from((magnitude as u64).wrapping_neg()) } else { magnitude };
     let mut digits = match kind {
         'x' => format!("{magnitude:x}"),
         'X' => format!("{magnitude:X}"),
@@ -402,7 +421,7 @@ fn integer(value: i128, kind: char, spec: &Spec, syntax: Syntax, out: &mut Strin
     if let Some(separator) = spec.separator {
         digits = separated(&digits, separator);
     }
-    let mut prefix = sign(value < 0 && !wraps, spec);
+    let mut prefix = sign(is_negative && !wraps, spec);
     if spec.alternate {
         prefix.push_str(match kind {
             'x' => "0x",

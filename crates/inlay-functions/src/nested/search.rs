@@ -215,7 +215,11 @@ fn resolve_intersect(args: &[ArgType]) -> Option<Resolved> {
     let ty = LogicalType::list(element.clone());
     let returns = ty.clone();
     let kernel = kernel(move |args, len, out| {
-        each_known(args, &ty, len, out, |args, row, out| {
+        each(args, &ty, len, out, |args, row, out| {
+            if args.get(0, row).is_none() {
+                return out.push(None);
+            }
+            // Nothing is in a list that is not there.
             let list = |arg: usize| all(&Sequence::new(&element, args.get(arg, row).unwrap_or_default()));
             let (mut left, right) = (list(0)?, list(1)?);
             let known: HashSet<&[u8]> = right.into_iter().flatten().collect();
