@@ -96,20 +96,23 @@ impl Binder<'_> {
         Ok(lambda_of(parts.kind, vec![list], false, parameters, body, ty))
     }
 
-    /// The value so far has the type in which elements, first value and the body's values meet.
+    /// The value so far has the type in which the first value, which is an element if none is given, and the body's values
+    /// meet.
     fn reduction(&mut self, parts: Parts<'_>, list: Expr, initial: Option<&ast::Expr>) -> Result<Expr> {
         let element = element_of(&list.ty());
         let initial = initial.map(|initial| Ok((self.expr(initial)?, initial.pos))).transpose()?;
         let mut ty = match &initial {
             None => element.clone(),
-            Some((value, pos)) => self.meeting(&element, &value.ty(), *pos)?,
+            Some((value, _)) => value.ty(),
         };
-        // Each round widens; a body that widens each time what it is given ends as an error.
-        for _ in 0..4 {
+        // Each round widens; a body that widens each time what it is given ends as an error. Sums of decimals do, and need no
+        // more digits than the first one has.
+        for round in 0..4 {
             let types = [ty.clone(), element.clone(), POSITION];
             let (parameters, body) = self.lambda_body(&parts, &types)?;
             let met = self.meeting(&ty, &body.ty(), parts.body.pos)?;
-            if met != ty {
+            let is_sum = round > 0 && met.is_decimal() && ty.is_decimal();
+            if met != ty && !is_sum {
                 ty = met;
                 continue;
             }
