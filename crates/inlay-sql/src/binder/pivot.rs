@@ -17,6 +17,7 @@ use crate::plan::{Plan, statement::Query};
 use inlay_functions::registry::is_aggregate;
 use inlay_kernels::external::FunctionKind;
 use inlay_types::{Error, LogicalType, Result, Value};
+use std::collections::HashSet;
 
 /// Most columns that a PIVOT makes of values.
 const PIVOT_COLUMNS_MAX: usize = 100_000;
@@ -79,13 +80,18 @@ impl Binder<'_> {
         let build = Build(pivot.pos);
         let source = self.prepare(&pivot.source)?;
         let names = self.prepared_names(source);
-        let aggregates = if pivot.aggregates.is_empty() {
-            vec![SelectItem::Expr { expr: build.count_star(), alias: None }]
-        } else {
-            pivot.aggregates.clone()
+        let aggregates = match (pivot.aggregates.is_empty(), pivot.on.is_empty()) {
+            (false, _) => pivot.aggregates.clone(),
+            (true, false) => vec![SelectItem::Expr { expr: build.count_star(), alias: None }],
+            (true, true) if pivot.group_by.is_none() => {
+                return Err(self.at(Error::bind("PIVOT needs ON, USING or GROUP BY"), pivot.pos));
+            }
+            // Nothing is counted that has no column: the groups are what there is.
+            (true, true) => Vec::new(),
         };
         let groups = match &pivot.group_by {
             Some(groups) => groups.clone(),
+            None if pivot.on.is_empty() => Vec::new(),
             None => self.unused_columns(pivot, &aggregates, &names),
         };
         let mut values = vec![Value1 { conditions: Vec::new(), name: String::new() }];
@@ -274,6 +280,16 @@ impl Binder<'_> {
                 rows.into_iter().map(|row| (row, None)).collect()
             }
         };
+        let mut seen = HashSet::new();
+        for (values, _) in &rows {
+            let texts: Vec<Option<String>> =
+                values.iter().map(|value| (!value.is_null()).then(|| value.to_string())).collect();
+            if let Some(twice) = seen.replace(texts) {
+                let shown = twice.into_iter().map(|text| text.unwrap_or_else(|| "NULL".to_string()));
+                let message = format!("IN of PIVOT names {} twice", shown.collect::<Vec<_>>().join(", "));
+                return Err(self.at(Error::bind(message), column.expr.pos));
+            }
+        }
         let texts = rows.into_iter().map(|(values, alias)| {
             let names: Vec<String> = values.iter().map(Value::to_string).collect();
             let conditions = parts.iter().zip(&values).map(|(part, value)| {
@@ -341,6 +357,11 @@ impl Binder<'_> {
         let mut labels = Vec::new();
         let mut columns: Vec<Vec<Expr>> = vec![Vec::new(); width];
         let mut used: Vec<String> = Vec::new();
+        let declared = Names::of(names.iter().map(String::as_str));
+        let label_of = |expr: &Expr| {
+            let written = label_of(expr);
+            declared.first(&written).map_or(written, |place| names[place].clone())
+        };
         for column in &unpivot.columns {
             for exprs in self.unpivot_exprs(source, &column.exprs)? {
                 if exprs.len() != width {
