@@ -1,7 +1,7 @@
 //! INSERT, UPDATE, DELETE and TRUNCATE.
 
 use super::indexed::visible_columns;
-use super::object::Target;
+use super::object::{Home, Target};
 use super::row::{Rows, positions_read, with_columns};
 use super::scope::{Phase, Relation, RelationColumn, Scope, same_name};
 use super::subquery::{attach, combine, filter};
@@ -29,7 +29,8 @@ impl Binder<'_> {
     pub(super) fn insert(&mut self, insert: &ast::Insert) -> Result<plan::Statement> {
         let Target { database, entry: table } = self.table(&insert.table)?;
         let schema = table.table.schema();
-        let name = insert.alias.as_ref().map_or(schema.name.as_str(), |alias| alias.value.as_str());
+        let name = insert.alias.as_ref().map_or(bare_name(&table.name), |alias| alias.value.as_str());
+        let home = insert.alias.is_none().then(|| Home::of(&database, &table.name));
         let checks = self.checks(&database, schema)?;
         let mut targets = self.column_indexes(schema, &insert.columns, &insert.table)?;
         if insert.columns.is_empty() && insert.source.is_some() {
@@ -45,7 +46,7 @@ impl Binder<'_> {
         };
         let returning = match &insert.returning {
             None => None,
-            Some(items) => Some(self.returning(items, name, schema, false)?),
+            Some(items) => Some(self.returning(items, (name, home), schema, false)?),
         };
         let bound = self.insert_source(insert, &database, &table, targets)?;
         Ok(plan::Statement::Insert(Box::new(plan::statement::Insert {
@@ -334,7 +335,8 @@ impl Binder<'_> {
             }
             ConflictAction::Update { assignments, filter } => {
                 let excluded = Rows { qualified_only: true, ..Rows::of("excluded", schema) };
-                let rows = vec![Rows::of(name, schema), excluded];
+                let home = same_name(name, bare_name(&table.name)).then(|| Home::of(database, &table.name));
+                let rows = vec![Rows { home, ..Rows::of(name, schema) }, excluded];
                 self.over_rows(rows, "ON CONFLICT", conflict.pos, |binder, positions| {
                     let (mut set, mut values) = (Vec::new(), Vec::new());
                     for (column, written) in assignments {
@@ -478,6 +480,7 @@ impl Binder<'_> {
     /// A scope in which the columns of the changed table are visible, and its scan with row ids.
     pub(super) fn open_target(
         &mut self,
+        database: &str,
         table: &Arc<TableEntry>,
         alias: Option<&Ident>,
     ) -> (Plan, ColumnId, Vec<ColumnId>) {
@@ -488,7 +491,9 @@ impl Binder<'_> {
         let columns = visible_columns(table.table.schema(), columns);
         let columns = columns.into_iter().map(|(name, id)| RelationColumn::new(name, id)).collect();
         let mut scope = Scope::new();
-        scope.relations.push(Relation::new(name, columns, Some(row_id)));
+        let mut relation = Relation::new(name, columns, Some(row_id));
+        relation.home = alias.is_none().then(|| Home::of(database, &table.name));
+        scope.relations.push(relation);
         self.scopes.push(scope);
         (plan, row_id, ids)
     }
@@ -496,17 +501,20 @@ impl Binder<'_> {
     fn returning_of(
         &mut self,
         items: Option<&Vec<ast::SelectItem>>,
+        database: &str,
         table: &TableEntry,
         alias: Option<&Ident>,
     ) -> Result<Option<Returning>> {
         let name = alias.map_or(bare_name(&table.name), |alias| alias.value.as_str());
-        items.map(|items| self.returning(items, name, table.table.schema(), false)).transpose()
+        let home = alias.is_none().then(|| Home::of(database, &table.name));
+        items.map(|items| self.returning(items, (name, home), table.table.schema(), false)).transpose()
     }
 
     pub(super) fn delete(&mut self, delete: &ast::Delete) -> Result<plan::Statement> {
         let Target { database, entry: table } = self.table(&delete.table)?;
-        let returning = self.returning_of(delete.returning.as_ref(), &table, delete.alias.as_ref())?;
-        let (mut plan, row_id, ids) = self.open_target(&table, delete.alias.as_ref());
+        let returning =
+            self.returning_of(delete.returning.as_ref(), &database, &table, delete.alias.as_ref())?;
+        let (mut plan, row_id, ids) = self.open_target(&database, &table, delete.alias.as_ref());
         if delete.using.is_empty() {
             if let Some(condition) = &delete.filter {
                 plan = self.filtered(plan, condition, Phase::Where, "WHERE")?;
@@ -556,8 +564,9 @@ impl Binder<'_> {
     pub(super) fn update(&mut self, update: &ast::Update) -> Result<plan::Statement> {
         let Target { database, entry: table } = self.table(&update.table)?;
         let schema = table.table.schema();
-        let returning = self.returning_of(update.returning.as_ref(), &table, update.alias.as_ref())?;
-        let (mut plan, row_id, ids) = self.open_target(&table, update.alias.as_ref());
+        let returning =
+            self.returning_of(update.returning.as_ref(), &database, &table, update.alias.as_ref())?;
+        let (mut plan, row_id, ids) = self.open_target(&database, &table, update.alias.as_ref());
         if !update.from.is_empty() {
             let other = self.from(&update.from)?;
             plan = combine(JoinKind::Inner, plan, other, Vec::new());

@@ -59,8 +59,13 @@ impl Binder<'_> {
         let Some(items) = returning.as_mut() else { return Ok(None) };
         let pos = name.pos();
         let alias = alias.clone().unwrap_or_else(|| ast::Ident { value: name.last().to_string(), pos });
-        let star =
-            ast::SelectItem::Star { qualifier: None, exclude: vec![], replace: vec![], rename: vec![], pos };
+        let star = ast::SelectItem::Star {
+            qualifier: None,
+            exclude: ast::Excluded::default(),
+            replace: vec![],
+            rename: vec![],
+            pos,
+        };
         let items = std::mem::replace(items, vec![star]);
         let rows = ast::Ident { value: RETURNED.to_string(), pos };
         let named = ast::ObjectName { parts: vec![rows.clone()], is_string: false };

@@ -23,6 +23,8 @@ pub(super) struct StarColumn {
     source: EntrySource,
     /// What refers to it inside an expression.
     reference: ExprKind,
+    /// The place of its relation in FROM; none for a field.
+    relation: Option<usize>,
 }
 
 impl StarColumn {
@@ -47,25 +49,35 @@ impl Binder<'_> {
         let mut columns: Vec<StarColumn> = Vec::new();
         let mut found = false;
         let mut position = 0;
-        for relation in relations {
-            let is_meant = qualifier.as_ref().is_none_or(|name| same_name(name.last(), &relation.name));
+        for (number, relation) in relations.iter().enumerate() {
+            let is_meant = qualifier.as_ref().is_none_or(|name| relation.is_meant(&name.parts));
             found |= is_meant;
+            let same = relations.iter().filter(|other| same_name(&other.name, &relation.name));
+            let is_twice = same.take(2).count() > 1;
             for column in &relation.columns {
                 position += usize::from(!column.hidden);
                 if !is_meant || (qualifier.is_none() && column.hidden) {
                     continue;
                 }
                 let id = if qualifier.is_some() { column.id } else { column.unqualified() };
-                let by_name = is_plain_name(relation, &column.name) && id == column.id;
+                let by_name = is_plain_name(relation, &column.name) && id == column.id && !is_twice;
                 let reference = if by_name || column.hidden || id == column.id && column.merged.is_some() {
                     let part = |value: &str| Ident { value: value.to_string(), pos: *pos };
-                    ExprKind::Column(vec![part(&relation.name), part(&column.name)])
+                    let qualifier =
+                        if is_twice { relation.qualifier() } else { vec![relation.name.as_str()] };
+                    ExprKind::Column(qualifier.into_iter().chain([column.name.as_str()]).map(part).collect())
                 } else {
                     ExprKind::Position(position)
                 };
                 let name = column.name.clone();
                 let source = EntrySource::Star(id);
-                columns.push(StarColumn { column: name.clone(), name, source, reference });
+                columns.push(StarColumn {
+                    column: name.clone(),
+                    name,
+                    source,
+                    reference,
+                    relation: Some(number),
+                });
             }
         }
         if let (false, Some(name)) = (found, qualifier) {
@@ -80,7 +92,18 @@ impl Binder<'_> {
         }
         let known = Names::of(columns.iter().map(|column| column.column.as_str()));
         let replaced = replace.iter().map(|(_, name)| name);
-        for name in exclude.iter().chain(replaced).chain(rename.iter().map(|(name, _)| name)) {
+        for name in &exclude.qualified {
+            let is_it = |column: &StarColumn| self.is_column(column, name);
+            if !columns.iter().any(is_it) {
+                let known = columns.iter().map(|column| column.column.as_str());
+                let candidates = Candidates::of(name.last(), known);
+                return Err(
+                    self.at(Error::UndefinedColumn { name: name.to_string(), candidates }, name.pos())
+                );
+            }
+            columns.retain(|column| !self.is_column(column, name));
+        }
+        for name in exclude.names.iter().chain(replaced).chain(rename.iter().map(|(name, _)| name)) {
             if !known.contains(&name.value) {
                 let known = columns.iter().map(|column| column.column.as_str());
                 let candidates = Candidates::of(&name.value, known);
@@ -88,7 +111,7 @@ impl Binder<'_> {
                 return Err(self.at(error, name.pos));
             }
         }
-        let excluded = Names::of(exclude.iter().map(|name| name.value.as_str()));
+        let excluded = Names::of(exclude.names.iter().map(|name| name.value.as_str()));
         let replaced = Names::of(replace.iter().map(|(_, name)| name.value.as_str()));
         let renamed = Names::of(rename.iter().map(|(from, _)| from.value.as_str()));
         columns.retain(|column| !excluded.contains(&column.column));
@@ -101,6 +124,15 @@ impl Binder<'_> {
             }
         }
         Ok(columns)
+    }
+
+    /// Whether `t.c` means a column of a star.
+    fn is_column(&self, column: &StarColumn, name: &ast::ObjectName) -> bool {
+        let Some((last, qualifier)) = name.parts.split_last() else { return false };
+        let relations = self.scopes.last().map_or(&[][..], |scope| &scope.relations);
+        let relation = column.relation.and_then(|number| relations.get(number));
+        same_name(&column.column, &last.value)
+            && relation.is_some_and(|relation| relation.is_meant(qualifier))
     }
 
     fn undefined_star(&self, name: &ast::ObjectName, pos: Pos) -> Error {
@@ -121,7 +153,7 @@ impl Binder<'_> {
             let reference = ExprKind::Column(parts);
             let source = EntrySource::Written(Rc::new(ast::Expr { kind: reference.clone(), pos }));
             let name = field.name.to_string();
-            StarColumn { column: name.clone(), name, source, reference }
+            StarColumn { column: name.clone(), name, source, reference, relation: None }
         };
         let named = fields.iter().filter(|field| !field.name.is_empty());
         Ok(Some(named.map(column).collect()))
@@ -290,7 +322,7 @@ impl Binder<'_> {
     fn selected(&mut self, columns: &Columns, pos: Pos) -> Result<Vec<StarColumn>> {
         let star = SelectItem::Star {
             qualifier: None,
-            exclude: Vec::new(),
+            exclude: ast::Excluded::default(),
             replace: Vec::new(),
             rename: Vec::new(),
             pos,

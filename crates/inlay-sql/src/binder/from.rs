@@ -133,20 +133,34 @@ impl Binder<'_> {
             found => found?,
         };
         match found {
-            Some((_, CatalogEntry::Table(entry))) => {
+            Some((database, CatalogEntry::Table(entry))) => {
                 let row_id = self.wanted_row_id();
                 let (plan, columns) = self.scan(&entry, row_id);
                 let columns = visible_columns(entry.table.schema(), columns);
                 self.add_relation(bare_name(&entry.name), columns, alias)?;
                 if let Some(relation) = self.scope()?.relations.last_mut() {
                     relation.row_id = row_id;
+                    relation.home = alias.is_none().then(|| Home::of(&database, &entry.name));
                 }
                 Ok(plan)
             }
-            Some((_, CatalogEntry::Registered(source))) => self.source(name.last(), source, alias),
+            Some((database, CatalogEntry::Registered(source))) => {
+                let plan = self.source(name.last(), source, alias)?;
+                // Views of the system are in schemas of their own.
+                let schema = name.parts.len().checked_sub(2).map(|place| name.parts[place].value.clone());
+                if let (None, Some(schema), Some(relation)) =
+                    (alias, schema, self.scope()?.relations.last_mut())
+                {
+                    relation.home = Some(Home { database, schema });
+                }
+                Ok(plan)
+            }
             Some((database, CatalogEntry::View(view))) => {
                 let bound = self.view(&database, &view, pos)?;
                 self.add_relation(bare_name(&view.name), named_columns(&bound.output), alias)?;
+                if let (None, Some(relation)) = (alias, self.scope()?.relations.last_mut()) {
+                    relation.home = Some(Home::of(&database, &view.name));
+                }
                 Ok(bound.plan)
             }
             None => match self.circular(name.last()).filter(|_| name.parts.len() == 1 && !name.is_string) {

@@ -1,6 +1,6 @@
 //! MERGE: a join of source and target, and what each WHEN does with a joined row.
 
-use super::object::Target;
+use super::object::{Home, Target};
 use super::row::{Positions, with_columns};
 use super::scope::{Phase, Relation, RelationColumn, Scope};
 use super::subquery::{Pending, attach, combine};
@@ -8,7 +8,7 @@ use super::{Binder, Bound, Output};
 use crate::parser::ast::{self, ExprKind, Ident, Pos};
 use crate::plan::statement::{Merge, MergeAction, MergeClause, MergeKind};
 use crate::plan::{self, ColumnId, Expr, JoinKind};
-use inlay_catalog::TableSchema;
+use inlay_catalog::{TableSchema, bare_name};
 use inlay_storage::Origin;
 use inlay_types::{Error, LogicalType, Result, Value};
 use std::sync::Arc;
@@ -28,11 +28,12 @@ impl Binder<'_> {
     pub(super) fn merge(&mut self, merge: &ast::Merge) -> Result<plan::Statement> {
         let Target { database, entry: table } = self.table(&merge.table)?;
         let schema = table.table.schema();
-        let name = merge.alias.as_ref().map_or(table.name.as_str(), |alias| alias.value.as_str());
+        let name = merge.alias.as_ref().map_or(bare_name(&table.name), |alias| alias.value.as_str());
+        let home = merge.alias.is_none().then(|| Home::of(&database, &table.name));
         let checks = self.checks(&database, schema)?;
         let returning = match &merge.returning {
             None => None,
-            Some(items) => Some(self.returning(items, name, schema, true)?),
+            Some(items) => Some(self.returning(items, (name, home.clone()), schema, true)?),
         };
         self.scopes.push(Scope::new());
         let source = self.from(std::slice::from_ref(&merge.source))?;
@@ -49,7 +50,9 @@ impl Binder<'_> {
         let target: Vec<ColumnId> = columns.iter().map(|(_, id)| *id).collect();
         let columns = super::indexed::visible_columns(schema, columns);
         let columns = columns.into_iter().map(|(name, id)| RelationColumn::new(name, id)).collect();
-        self.scope()?.relations.push(Relation::new(name.to_string(), columns, Some(row_id)));
+        let mut relation = Relation::new(name.to_string(), columns, Some(row_id));
+        relation.home = home;
+        self.scope()?.relations.push(relation);
         let conjuncts = super::select::conjuncts(&merge.on);
         let (conditions, pending) = self.in_phase(Phase::From, |binder| {
             conjuncts.into_iter().map(|one| binder.condition(one, "ON")).collect::<Result<Vec<_>>>()

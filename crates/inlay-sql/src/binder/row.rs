@@ -61,6 +61,8 @@ pub(super) struct RowColumn {
 /// Rows that a row expression reads; several stand side by side.
 pub(super) struct Rows<'s> {
     pub(super) name: &'s str,
+    /// Where the table of that name is.
+    pub(super) home: Option<Home>,
     pub(super) columns: Vec<RowColumn>,
     /// Only its qualified names mean it.
     pub(super) qualified_only: bool,
@@ -74,7 +76,7 @@ impl<'s> Rows<'s> {
             collation: column.collation.as_deref().map(Arc::from),
         };
         let columns = schema.columns.iter().map(column).collect();
-        Self { name, columns, qualified_only: false }
+        Self { name, home: None, columns, qualified_only: false }
     }
 }
 
@@ -131,7 +133,9 @@ impl Binder<'_> {
                 column.hidden = rows.qualified_only;
                 columns.push(column);
             }
-            scope.relations.push(Relation::new(rows.name.to_string(), columns, None));
+            let mut relation = Relation::new(rows.name.to_string(), columns, None);
+            relation.home = rows.home;
+            scope.relations.push(relation);
         }
         self.scopes.push(scope);
         self.row_scopes += 1;
@@ -265,7 +269,7 @@ impl Binder<'_> {
     pub(super) fn returning(
         &mut self,
         items: &[ast::SelectItem],
-        name: &str,
+        (name, home): (&str, Option<Home>),
         schema: &TableSchema,
         action: bool,
     ) -> Result<Returning> {
@@ -273,14 +277,14 @@ impl Binder<'_> {
             ast::SelectItem::Expr { expr, .. } => expr.pos,
             ast::SelectItem::Star { pos, .. } => *pos,
         });
-        let mut rows = vec![Rows::of(name, schema)];
+        let mut rows = vec![Rows { home, ..Rows::of(name, schema) }];
         if action {
             let columns = vec![RowColumn {
                 name: Some("merge_action".to_string()),
                 ty: LogicalType::Varchar,
                 collation: None,
             }];
-            rows.push(Rows { name: "", columns, qualified_only: true });
+            rows.push(Rows { name: "", home: None, columns, qualified_only: true });
         }
         self.over_rows(rows, "RETURNING", pos.unwrap_or_default(), |binder, positions| {
             binder.merge_action = if action {

@@ -2,6 +2,7 @@
 
 use super::Binder;
 use super::known::LazyNames;
+use super::object::Home;
 use super::subquery::Pending;
 use crate::parser::ast::{self, Ident, Pos};
 use crate::plan::{AggregateExpr, ColumnId, Expr, WindowExpr};
@@ -114,6 +115,8 @@ impl Scope {
 pub(super) struct Relation {
     /// Its alias or name.
     pub(super) name: String,
+    /// Where the object is whose name it has: names of columns may say so, too.
+    pub(super) home: Option<Home>,
     pub(super) columns: Vec<RelationColumn>,
     /// Which columns have a name.
     names: LazyNames,
@@ -124,7 +127,34 @@ pub(super) struct Relation {
 impl Relation {
     /// Names of columns do not change from here on.
     pub(super) fn new(name: String, columns: Vec<RelationColumn>, row_id: Option<ColumnId>) -> Self {
-        Self { name, columns, names: LazyNames::default(), row_id }
+        Self { name, home: None, columns, names: LazyNames::default(), row_id }
+    }
+
+    /// Whether what stands before a column's name, which may be nothing, means this relation: its name, and before it the
+    /// schema, the database, or both.
+    pub(super) fn is_meant(&self, qualifier: &[Ident]) -> bool {
+        let Some((name, home)) = qualifier.split_last() else { return true };
+        if !same_name(&self.name, &name.value) {
+            return false;
+        }
+        match (home, &self.home) {
+            ([], _) => true,
+            ([one], Some(home)) => {
+                same_name(&one.value, &home.schema) || same_name(&one.value, &home.database)
+            }
+            ([database, schema], Some(home)) => {
+                same_name(&database.value, &home.database) && same_name(&schema.value, &home.schema)
+            }
+            _ => false,
+        }
+    }
+
+    /// What names it so that no other relation is meant.
+    pub(super) fn qualifier(&self) -> Vec<&str> {
+        match &self.home {
+            Some(home) => vec![&home.database, &home.schema, &self.name],
+            None => vec![&self.name],
+        }
     }
 
     /// The places of the columns of that name.
@@ -276,12 +306,15 @@ impl Binder<'_> {
         let written = parts.iter().map(|part| part.value.as_str()).collect::<Vec<_>>().join(".");
         let Some(column) = parts.last() else { return Error::internal("a column reference without a name") };
         let visible = || self.scopes.iter().flat_map(Scope::visible);
-        if let [.., table, _] = parts {
-            let mut tables = visible().filter(|relation| same_name(&relation.name, &table.value)).peekable();
+        if let [qualifier @ .., _] = parts
+            && let Some(table) = qualifier.last()
+        {
+            let mut tables = visible().filter(|relation| relation.is_meant(qualifier)).peekable();
             if tables.peek().is_none() {
                 let names = visible().map(|relation| relation.name.as_str());
+                let written: Vec<&str> = qualifier.iter().map(|part| part.value.as_str()).collect();
                 return Error::UndefinedTable {
-                    name: table.value.clone(),
+                    name: written.join("."),
                     candidates: Candidates::of(&table.value, names),
                 };
             }
@@ -304,43 +337,47 @@ impl Binder<'_> {
 
 /// The one column of `relations` that `parts` name.
 pub(super) fn find_column(relations: &[Relation], parts: &[Ident]) -> Result<Option<ColumnId>> {
-    let (table, column) = match parts {
-        [column] => (None, column),
-        [.., table, column] => (Some(table), column),
-        [] => return Ok(None),
-    };
+    let Some((column, qualifier)) = parts.split_last() else { return Ok(None) };
+    let is_bare = qualifier.is_empty();
     let written = column;
-    let mut found: Option<(ColumnId, &str)> = None;
+    let mut found: Option<(ColumnId, &Relation)> = None;
     for relation in relations {
-        if table.is_some_and(|table| !same_name(&relation.name, &table.value)) {
+        if !relation.is_meant(qualifier) {
             continue;
         }
         for candidate in relation.named(&column.value) {
-            if table.is_none() && candidate.hidden {
+            if is_bare && candidate.hidden {
                 continue;
             }
-            let id = if table.is_none() { candidate.unqualified() } else { candidate.id };
+            let id = if is_bare { candidate.unqualified() } else { candidate.id };
             match found {
                 Some((earlier, first)) if earlier != id => {
-                    let quoted = |table: &str| format!("\"{table}\".\"{}\"", column.value);
-                    let candidates = vec![quoted(first), quoted(&relation.name)];
+                    // Their names alone may be the same.
+                    let is_enough = !same_name(&first.name, &relation.name);
+                    let quoted = |relation: &Relation| {
+                        let mut parts = relation.qualifier();
+                        if is_enough {
+                            parts = vec![&relation.name];
+                        }
+                        parts.push(&column.value);
+                        parts.iter().map(|part| format!("\"{part}\"")).collect::<Vec<_>>().join(".")
+                    };
+                    let candidates = vec![quoted(first), quoted(relation)];
                     return Err(Error::Ambiguous { name: column.value.clone(), candidates });
                 }
-                _ => found = Some((id, &relation.name)),
+                _ => found = Some((id, relation)),
             }
         }
     }
     if found.is_none() {
-        let meant = |relation: &&Relation| table.is_none_or(|table| same_name(&relation.name, &table.value));
+        let meant = |relation: &&Relation| relation.is_meant(qualifier);
         let columns = |relation: &'_ Relation| {
             let is_nameless = relation.name.is_empty();
             let named = relation.columns.iter().filter(move |column| {
                 column.other_name.is_some_and(|name| same_name(name, &written.value))
-                    && (table.is_some() || !column.hidden || is_nameless)
+                    && (!is_bare || !column.hidden || is_nameless)
             });
-            named
-                .map(|column| if table.is_none() { column.unqualified() } else { column.id })
-                .collect::<Vec<_>>()
+            named.map(|column| if is_bare { column.unqualified() } else { column.id }).collect::<Vec<_>>()
         };
         let named: Vec<ColumnId> = relations.iter().filter(meant).flat_map(columns).collect();
         if let [only] = named[..] {
@@ -348,7 +385,7 @@ pub(super) fn find_column(relations: &[Relation], parts: &[Ident]) -> Result<Opt
         }
     }
     if let (None, "rowid") = (found, column.value.to_ascii_lowercase().as_str()) {
-        let meant = |relation: &&Relation| table.is_none_or(|table| same_name(&relation.name, &table.value));
+        let meant = |relation: &&Relation| relation.is_meant(qualifier);
         let mut ids = relations.iter().filter(meant).filter_map(|relation| relation.row_id);
         let first = ids.next();
         if ids.next().is_some() {

@@ -5,7 +5,7 @@
 //! left over is the "must appear in GROUP BY" error.
 
 use super::known::Exprs;
-use super::scope::{Entry, EntrySource, Phase, Scope, find_column};
+use super::scope::{Entry, EntrySource, Phase, Scope, find_column, same_name};
 use super::subquery::{Pending, attach, filter};
 use super::{Binder, Bound, Output, name};
 use crate::parser::ast::{
@@ -493,6 +493,18 @@ impl Binder<'_> {
         }
     }
 
+    /// The entry whose name is that of columns of several tables.
+    fn only_entry(&mut self, parts: &[ast::Ident]) -> Result<Option<usize>> {
+        let ([name], scope) = (parts, self.scope()?) else { return Ok(None) };
+        if !matches!(find_column(&scope.relations, parts), Err(Error::Ambiguous { .. })) {
+            return Ok(None);
+        }
+        let mut named =
+            (0..scope.entries.len()).filter(|place| same_name(&scope.entries[*place].name, &name.value));
+        let only = named.next().filter(|_| named.next().is_none());
+        Ok(only)
+    }
+
     /// What an expression in ORDER BY or DISTINCT ON means; `None` for a constant, which orders nothing.
     fn order_target(&mut self, expr: &ast::Expr) -> Result<Option<OrderKey>> {
         match &expr.kind {
@@ -503,7 +515,13 @@ impl Binder<'_> {
             ExprKind::Column(parts) if self.find_alias(parts).is_some() => {
                 Ok(self.find_alias(parts).map(OrderKey::Entry))
             }
-            _ => {
+            kind => {
+                // Several tables have such a column, and the result one.
+                if let ExprKind::Column(parts) = kind
+                    && let Some(entry) = self.only_entry(parts)?
+                {
+                    return Ok(Some(OrderKey::Entry(entry)));
+                }
                 let bound = self.collated_expr(expr)?;
                 let entries = &self.scope()?.entries;
                 let same = entries.iter().position(|entry| entry.bound.as_ref() == Some(&bound));

@@ -300,8 +300,13 @@ pub(super) fn star_query(name: ObjectName) -> ast::Query {
 }
 
 fn star_of(from: ast::TableRef, pos: ast::Pos) -> ast::Query {
-    let star =
-        ast::SelectItem::Star { qualifier: None, exclude: vec![], replace: vec![], rename: vec![], pos };
+    let star = ast::SelectItem::Star {
+        qualifier: None,
+        exclude: ast::Excluded::default(),
+        replace: vec![],
+        rename: vec![],
+        pos,
+    };
     let select = ast::Select {
         distinct: ast::Distinct::No,
         items: vec![star],

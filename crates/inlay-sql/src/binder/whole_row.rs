@@ -2,7 +2,6 @@
 
 use super::Binder;
 use super::coerce::arg_type;
-use super::scope::same_name;
 use crate::parser::ast::{Ident, Pos};
 use crate::plan::{ColumnId, Expr};
 use inlay_functions::registry::resolve_scalar;
@@ -22,11 +21,10 @@ impl Binder<'_> {
 
     /// The row of the table in FROM that `parts` name, as a struct of its columns.
     pub(super) fn row_of_table(&mut self, parts: &[Ident]) -> Result<Option<Expr>> {
-        let [name] = parts else { return Ok(None) };
+        let Some(name) = parts.last() else { return Ok(None) };
         let visible = (0..self.scopes.len()).rev().filter(|index| !self.macros.hides(*index));
         let found = visible.into_iter().find_map(|index| {
-            let relation =
-                self.scopes[index].visible().iter().find(|one| same_name(&one.name, &name.value))?;
+            let relation = self.scopes[index].visible().iter().find(|one| one.is_meant(parts))?;
             let columns: Vec<(String, ColumnId)> =
                 relation.columns.iter().map(|column| (column.name.clone(), column.id)).collect();
             Some((index, columns))

@@ -1,9 +1,9 @@
 //! Queries and FROM clauses: `sqlparser`'s to ours.
 
 use super::ast::{
-    BinaryOp, Cte, Distinct, Expr, ExprKind, FunctionCall, GroupBy, Ident, JoinCondition, JoinKind, Literal,
-    ObjectName, OrderBy, OrderItem, Pos, Query, QueryBody, Select, SelectItem, SetOperation, SortOrder,
-    TableRef,
+    BinaryOp, Cte, Distinct, Excluded, Expr, ExprKind, FunctionCall, GroupBy, Ident, JoinCondition, JoinKind,
+    Literal, ObjectName, OrderBy, OrderItem, Pos, Query, QueryBody, Select, SelectItem, SetOperation,
+    SortOrder, TableRef,
 };
 use super::convert::{Context, pos_of, unsupported};
 use super::expr::{is_system_schema, start_of};
@@ -228,19 +228,19 @@ impl Context<'_, '_> {
         if options.opt_ilike.is_some() {
             return Err(self.at(unsupported("* ILIKE"), pos));
         }
-        let mut exclude = Vec::new();
+        let mut exclude = Excluded::default();
         match options.opt_exclude {
             None => {}
-            Some(ast::ExcludeSelectItem::Single(name)) => exclude.push(self.column_name(&name)?),
+            Some(ast::ExcludeSelectItem::Single(name)) => exclude.push(self.object_name(&name)?),
             Some(ast::ExcludeSelectItem::Multiple(names)) => {
                 for name in &names {
-                    exclude.push(self.column_name(name)?);
+                    exclude.push(self.object_name(name)?);
                 }
             }
         }
         if let Some(except) = options.opt_except {
-            exclude.push(self.ident(except.first_element));
-            exclude.extend(self.idents(except.additional_elements));
+            exclude.names.push(self.ident(except.first_element));
+            exclude.names.extend(self.idents(except.additional_elements));
         }
         let mut replace = Vec::new();
         for item in options.opt_replace.into_iter().flat_map(|replace| replace.items) {
@@ -482,7 +482,7 @@ pub(super) fn name_arguments(call: &mut FunctionCall) {
 pub(super) fn select_star(from: Vec<TableRef>, pos: Pos) -> Select {
     let star = SelectItem::Star {
         qualifier: None,
-        exclude: Vec::new(),
+        exclude: Excluded::default(),
         replace: Vec::new(),
         rename: Vec::new(),
         pos,

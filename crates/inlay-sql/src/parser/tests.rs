@@ -164,7 +164,7 @@ fn select_extensions() {
     else {
         panic!()
     };
-    assert_eq!((exclude.len(), replace.len()), (2, 1));
+    assert_eq!((exclude.names.len(), replace.len()), (2, 1));
     assert_eq!(select("SELECT a, count(*) FROM t GROUP BY ALL").group_by, GroupBy::All);
     let StatementKind::Query(query) = kind("SELECT a FROM t ORDER BY ALL DESC NULLS FIRST") else { panic!() };
     assert_eq!(query.order_by, OrderBy::All(SortOrder { descending: Some(true), nulls_first: Some(true) }));

@@ -145,6 +145,30 @@ pub enum GroupBy {
     All,
 }
 
+/// What EXCLUDE leaves out of a star.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Excluded {
+    /// Columns of whichever table.
+    pub names: Vec<Ident>,
+    /// Columns of a table that is named: `t.c`.
+    pub qualified: Vec<ObjectName>,
+}
+
+impl Excluded {
+    /// Whether everything stays.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty() && self.qualified.is_empty()
+    }
+
+    /// Leaves out one more.
+    pub fn push(&mut self, mut name: ObjectName) {
+        match name.parts.len() {
+            1 => self.names.extend(name.parts.pop()),
+            _ => self.qualified.push(name),
+        }
+    }
+}
+
 /// An item behind `SELECT`.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(missing_docs, reason = "variants and fields are named after the SQL they stand for")]
@@ -156,7 +180,7 @@ pub enum SelectItem {
     /// `*` or `t.*`.
     Star {
         qualifier: Option<ObjectName>,
-        exclude: Vec<Ident>,
+        exclude: Excluded,
         replace: Vec<(Expr, Ident)>,
         rename: Vec<(Ident, Ident)>,
         pos: Pos,
