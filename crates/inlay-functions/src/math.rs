@@ -340,8 +340,21 @@ fn rounded_decimal(
                 None => each!(i64),
             }
         }
+        // All other types have room for the digit more that rounding up takes.
+        _ if scale_up.is_some() => kernel(move |args, len, out| {
+            let values = Column::<i128>::of(args[0]);
+            per_row(args, &to, len, out, |row| within_38_digits(round(values.get(row))))
+        }),
         _ => each!(i128),
     }
+}
+
+/// A rounded decimal, if the largest type has its digits.
+fn within_38_digits(value: i128) -> Result<i128> {
+    if value.unsigned_abs() < 10u128.pow(38) {
+        return Ok(value);
+    }
+    Err(Error::out_of_range("a number that is rounded up has more than the 38 digits of a DECIMAL"))
 }
 
 /// `round(x)` and `round(x, digits)` and what differs in the rounding only.
@@ -362,7 +375,7 @@ fn resolve_round(args: &[ArgType], rounding: Rounding) -> Option<Resolved> {
                 let returns = LogicalType::decimal((precision + 1).min(38), scale);
                 arg_types[0] = returns.clone();
                 let kernel = kernel(move |args, len, out| round_decimal(args, len, out, rounding));
-                return Some(Resolved::infallible(arg_types, returns, kernel));
+                return Some(Resolved::fallible(arg_types, returns, kernel));
             };
             let kept = known.clamp(0, i32::from(scale)) as u8;
             let dropped = i32::from(scale).saturating_sub(known).clamp(0, 255) as u8;
@@ -371,7 +384,10 @@ fn resolve_round(args: &[ArgType], rounding: Rounding) -> Option<Resolved> {
             let returns = LogicalType::decimal(precision, kept);
             arg_types[0] = LogicalType::decimal(precision, scale);
             let kernel = rounded_decimal(arg_types[0].clone(), returns.clone(), rounding, dropped, scale_up);
-            Some(Resolved::infallible(arg_types, returns, kernel))
+            Some(Resolved {
+                can_fail: scale_up.is_some() && precision == 38,
+                ..Resolved::infallible(arg_types, returns, kernel)
+            })
         }
         ty if ty.is_integer() => {
             let returns = ty.clone();
@@ -450,7 +466,7 @@ fn round_decimal(args: &[&Vector], len: usize, out: &mut Vector, rounding: Round
         }
         _ => {
             let values = Column::<i128>::of(args[0]);
-            per_row(args, &ty, len, out, |row| Ok(round(values.get(row), row)))
+            per_row(args, &ty, len, out, |row| within_38_digits(round(values.get(row), row)))
         }
     }
 }

@@ -110,21 +110,28 @@ impl Reading {
     }
 }
 
-/// The text without the quotes around it, if there are any, and without the backslashes that protect characters.
+/// The text without the quotes around it, if there are any, and without the backslashes that protect characters: any in quotes,
+/// quotes elsewhere. What is in brackets stays as it is written.
 fn unquoted(text: &str) -> String {
     let text = text.trim();
     let inner = ['\'', '"'].iter().find_map(|&quote| {
         (text.len() >= 2).then(|| text.strip_prefix(quote)?.strip_suffix(quote)).flatten()
     });
+    if inner.is_none() && text.starts_with(['[', '{', '(']) {
+        return text.to_string();
+    }
     let mut out = String::with_capacity(text.len());
-    let mut escaped = false;
-    for c in inner.unwrap_or(text).chars() {
-        if c == '\\' && !escaped {
-            escaped = true;
-            continue;
+    let mut chars = inner.unwrap_or(text).chars().peekable();
+    while let Some(c) = chars.next() {
+        let protects = match chars.peek() {
+            Some(next) => inner.is_some() || matches!(next, '\'' | '"'),
+            None => inner.is_some(),
+        };
+        if c == '\\' && protects {
+            out.extend(chars.next());
+        } else {
+            out.push(c);
         }
-        escaped = false;
-        out.push(c);
     }
     out
 }
@@ -139,7 +146,8 @@ fn separators(text: &str, separators: &[u8]) -> Option<Vec<usize>> {
             continue;
         }
         match (byte, quote) {
-            (b'\\', _) => escaped = true,
+            (b'\\', Some(_)) => escaped = true,
+            (b'\\', None) => escaped = matches!(text.as_bytes().get(at + 1), Some(b'\'' | b'"')),
             (_, Some(end)) => quote = if byte == end { None } else { quote },
             (b'\'' | b'"', None) => quote = Some(byte),
             (b'[', None) => open.push(b']'),
@@ -166,8 +174,7 @@ fn split<'a>(text: &'a str, by: &[u8]) -> Option<Vec<&'a str>> {
         from = at + 1;
     }
     parts.push(&text[from..]);
-    // An empty part is a mistake: empty text is written with quotes.
-    parts.iter().all(|part| !part.trim().is_empty()).then_some(parts)
+    Some(parts)
 }
 
 /// Name and value around the first separator.

@@ -76,11 +76,13 @@ fn date_prefix(text: &[u8]) -> Option<(i32, &[u8])> {
     if rest.first().is_some_and(u8::is_ascii_digit) {
         return None;
     }
-    let (is_bc, rest) = match rest.strip_prefix(b" (BC)") {
-        Some(_) if negative || year == 0 => return None,
-        Some(rest) => (true, rest),
-        None => (false, rest),
+    let (is_bc, rest) = match rest.split_at_checked(5) {
+        Some((mark, rest)) if mark.eq_ignore_ascii_case(b" (BC)") => (true, rest),
+        _ => (false, rest),
     };
+    if is_bc && (negative || year == 0) {
+        return None;
+    }
     let year = if is_bc { 1 - year as i32 } else { year as i32 };
     Some((civil(if negative { -year } else { year }, month, day)?, rest))
 }
@@ -176,7 +178,7 @@ fn suffix(rest: &[u8]) -> Option<Suffix<'_>> {
     match trim(rest) {
         [] => Some(Suffix::None),
         b"Z" | b"z" => Some(Suffix::Offset(0)),
-        b"(BC)" => None,
+        word if word.eq_ignore_ascii_case(b"(BC)") => None,
         word @ [b'+' | b'-', ..] => utc_offset(word).map(Suffix::Offset),
         word => {
             let is_name = word.iter().all(|b| b.is_ascii_alphanumeric() || b"/_-+:".contains(b));

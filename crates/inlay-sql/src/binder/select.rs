@@ -508,12 +508,18 @@ impl Binder<'_> {
     /// What an expression in ORDER BY or DISTINCT ON means; `None` for a constant, which orders nothing.
     fn order_target(&mut self, expr: &ast::Expr) -> Result<Option<OrderKey>> {
         match &expr.kind {
-            ExprKind::Literal(Literal::Number(text)) if text.parse::<i64>().is_ok() => {
+            ExprKind::Literal(Literal::Number(text)) if is_ordinal(expr) => {
                 Ok(self.ordinal(text, expr.pos, "ORDER BY")?.map(OrderKey::Entry))
             }
             ExprKind::Literal(_) => Ok(None),
             ExprKind::Column(parts) if self.find_alias(parts).is_some() => {
                 Ok(self.find_alias(parts).map(OrderKey::Entry))
+            }
+            ExprKind::Collate { expr: inner, .. } if is_ordinal(inner) => {
+                let collation = self.collation_of(&[expr])?;
+                let Some(OrderKey::Entry(entry)) = self.order_target(inner)? else { return Ok(None) };
+                let value = self.entry(entry)?;
+                Ok(Some(OrderKey::Expr(self.collated(value, &collation, expr.pos)?)))
             }
             kind => {
                 // Several tables have such a column, and the result one.
@@ -770,4 +776,9 @@ fn substitute(expr: &mut Expr, groups: &Groups<'_>) {
 fn substitute_in_plan(plan: &mut Plan, groups: &Groups<'_>) {
     plan.expressions_mut().into_iter().for_each(|expr| substitute(expr, groups));
     plan.inputs_mut().into_iter().for_each(|input| substitute_in_plan(input, groups));
+}
+
+/// Whether it is the number of an item behind SELECT.
+fn is_ordinal(expr: &ast::Expr) -> bool {
+    matches!(&expr.kind, ExprKind::Literal(Literal::Number(text)) if text.parse::<i64>().is_ok())
 }

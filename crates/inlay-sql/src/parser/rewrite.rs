@@ -90,6 +90,7 @@ pub(super) fn rewrite(mut input: Vec<TokenWithSpan>, sql: &str) -> Rewritten {
         return Rewritten { tokens: input, pieces: Vec::new() };
     }
     read_hexadecimal(&mut input, sql);
+    read_units(&mut input);
     let mut rewriter = Rewriter {
         out: Vec::with_capacity(input.len() + 16),
         input,
@@ -125,6 +126,7 @@ fn is_of_interest(token: &TokenWithSpan) -> bool {
                 || matches!(word.keyword, Keyword::DESCRIBE | Keyword::SHOW)
                 || is_word(&token.token, "POSITIONAL")
                 || is_word(&token.token, "SUMMARIZE")
+                || unit_of(&word.value).is_some()
                 || word.value.starts_with(['b', 'o', 'B', 'O'])
         }
         _ => false,
@@ -161,6 +163,48 @@ fn read_hexadecimal(input: &mut [TokenWithSpan], sql: &str) {
         {
             token.token = Token::Number(value.to_string(), false);
         }
+    }
+}
+
+/// The unit that a word of more of them means, of those that `sqlparser` knows as one only.
+fn unit_of(word: &str) -> Option<(&'static str, Keyword)> {
+    let units = [
+        ("CENTURIES", "CENTURY", Keyword::CENTURY),
+        ("DECADES", "DECADE", Keyword::DECADE),
+        ("MILLENNIA", "MILLENNIUM", Keyword::MILLENNIUM),
+        ("MILLENNIUMS", "MILLENNIUM", Keyword::MILLENNIUM),
+        ("QUARTERS", "QUARTER", Keyword::QUARTER),
+    ];
+    units
+        .into_iter()
+        .find(|(many, ..)| word.eq_ignore_ascii_case(many))
+        .map(|(_, one, keyword)| (one, keyword))
+}
+
+/// `INTERVAL '2' DECADES`: the unit would be taken for an alias.
+fn read_units(input: &mut [TokenWithSpan]) {
+    // How far an amount behind INTERVAL has been read: the word itself, its sign, the amount.
+    let mut read = None;
+    for token in input {
+        let (unit, is_interval) = match &token.token {
+            Token::Word(word) if word.quote_style.is_none() => {
+                (unit_of(&word.value), word.keyword == Keyword::INTERVAL)
+            }
+            _ => (None, false),
+        };
+        read = match (&token.token, read) {
+            (Token::Whitespace(_), read) => read,
+            (Token::Minus | Token::Plus, Some(0)) => Some(0),
+            (Token::SingleQuotedString(_) | Token::Number(..), Some(0)) => Some(1),
+            _ if is_interval => Some(0),
+            (_, Some(1)) => {
+                if let Some((one, keyword)) = unit {
+                    *token = keyword_token(one, keyword, token.span);
+                }
+                None
+            }
+            _ => None,
+        };
     }
 }
 

@@ -74,9 +74,18 @@ impl Context<'_, '_> {
             DataType::Time(_, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => LogicalType::Time,
             DataType::Time(_, TimezoneInfo::Tz | TimezoneInfo::WithTimeZone) => LogicalType::TimeTz,
             DataType::Timestamp(_, TimezoneInfo::Tz | TimezoneInfo::WithTimeZone) => LogicalType::TimestampTz,
-            DataType::Timestamp(_, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone)
-            | DataType::TimestampNtz(_)
-            | DataType::Datetime(_) => LogicalType::Timestamp,
+            DataType::Timestamp(precision, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone)
+            | DataType::TimestampNtz(precision)
+            | DataType::Datetime(precision) => match precision {
+                None | Some(4..=6) => LogicalType::Timestamp,
+                Some(0) => LogicalType::TimestampS,
+                Some(1..=3) => LogicalType::TimestampMs,
+                Some(7..=9) => LogicalType::TimestampNs,
+                Some(digits) => {
+                    let message = format!("TIMESTAMP has up to 9 digits of a second, not {digits}");
+                    return Err(Error::out_of_range(message));
+                }
+            },
             DataType::Interval { .. } => LogicalType::Interval,
             DataType::Uuid => LogicalType::Uuid,
             DataType::JSON => LogicalType::Json,
