@@ -29,7 +29,7 @@ impl Binder<'_> {
     pub(super) fn insert(&mut self, insert: &ast::Insert) -> Result<plan::Statement> {
         let Target { database, entry: table } = self.table(&insert.table)?;
         let schema = table.table.schema();
-        let name = insert.alias.as_ref().map_or(schema.name.as_str(), |alias| alias.value.as_str());
+        let name = insert.alias.as_ref().map_or(bare_name(&schema.name), |alias| alias.value.as_str());
         let checks = self.checks(&database, schema)?;
         let mut targets = self.column_indexes(schema, &insert.columns, &insert.table)?;
         if insert.columns.is_empty() && insert.source.is_some() {

@@ -8,7 +8,7 @@ use super::{Binder, Bound, Output};
 use crate::parser::ast::{self, ExprKind, Ident, Pos};
 use crate::plan::statement::{Merge, MergeAction, MergeClause, MergeKind};
 use crate::plan::{self, ColumnId, Expr, JoinKind};
-use inlay_catalog::TableSchema;
+use inlay_catalog::{TableSchema, bare_name};
 use inlay_storage::Origin;
 use inlay_types::{Error, LogicalType, Result, Value};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ impl Binder<'_> {
     pub(super) fn merge(&mut self, merge: &ast::Merge) -> Result<plan::Statement> {
         let Target { database, entry: table } = self.table(&merge.table)?;
         let schema = table.table.schema();
-        let name = merge.alias.as_ref().map_or(table.name.as_str(), |alias| alias.value.as_str());
+        let name = merge.alias.as_ref().map_or(bare_name(&table.name), |alias| alias.value.as_str());
         let checks = self.checks(&database, schema)?;
         let returning = match &merge.returning {
             None => None,
