@@ -1,15 +1,19 @@
-"""What holds for all tests: DuckDB, which they compare with, takes no settings from the machine."""
+"""What holds for all tests: neither Inlay nor DuckDB, which it is compared with, takes settings from the machine."""
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pytest
 
+# Before a database is opened, whose sessions begin in the machine's time zone.
+os.environ["TZ"] = "UTC"
+
 
 @pytest.fixture(autouse=True, scope="session")
 def peers_in_utc() -> None:
-    """DuckDB's sessions begin in the machine's time zone, Inlay's in UTC; compared are answers, not machines."""
+    """DuckDB's sessions begin in the machine's time zone, whatever TZ says; compared are answers, not machines."""
     try:
         import duckdb
     except ImportError:

@@ -468,7 +468,11 @@ fn connect(path: &str, is_read_only: bool) -> Result<Connection, Error> {
     let is_memory = path.is_empty() || path == ":memory:";
     let config = [("access_mode".to_string(), Value::Varchar(access.to_string()))];
     let config = if is_memory { &config[..0] } else { &config[..] };
-    Ok(Database::open(path, config)?.connect())
+    let database = Database::open(path, config)?;
+    if let Some(warning) = database.warning() {
+        let _ = writeln!(io::stderr(), "Note: {warning}");
+    }
+    Ok(database.connect())
 }
 
 /// Whether terminals may be sent colours: <https://no-color.org>.

@@ -343,6 +343,20 @@ fn output_may_go_to_a_command() {
 }
 
 #[test]
+fn a_dump_holds_rows_that_refer_to_later_ones_and_views_that_no_longer_hold() {
+    let place = Place::new("dump-again");
+    let script =
+        "CREATE TABLE t (id INTEGER GENERATED ALWAYS AS IDENTITY, v INTEGER); INSERT INTO t (v) VALUES (1);
+        CREATE TABLE n (id INTEGER PRIMARY KEY, p INTEGER REFERENCES n (id));
+        INSERT INTO n VALUES (1, NULL), (2, 1); UPDATE n SET p = 2 WHERE id = 1;
+        CREATE TABLE z (a INTEGER); CREATE VIEW v AS FROM z; DROP TABLE z;\n";
+    let dump = listed(&place, &format!("{script}.dump"));
+    assert!(dump.contains("-- CREATE VIEW \"v\" AS FROM z;"), "{dump}");
+    let asked = "SELECT id, v FROM t; SELECT id, p FROM n ORDER BY id;";
+    assert_eq!(listed(&place, &format!("{dump}{asked}")), "1\n1|1\n1|2\n2|1\n");
+}
+
+#[test]
 fn a_dump_makes_the_database_again() {
     let place = Place::new("dump");
     let script = "CREATE SCHEMA s; CREATE TYPE mood AS ENUM ('a', 'b'); CREATE SEQUENCE q START 5;

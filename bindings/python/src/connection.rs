@@ -16,11 +16,12 @@ use inlay::types::arrow::StringLayout;
 use inlay::{
     Database, Extent, HostTable, Parameters, Part, PreparedStatement, QueryResult, Rest, ResultKind, Value,
 };
-use pyo3::exceptions::PyKeyError;
+use pyo3::exceptions::{PyKeyError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyCapsule, PyDict, PyList, PyString, PyTuple};
 use std::borrow::Cow;
+use std::ffi::CString;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -65,6 +66,9 @@ pub fn connect(
     }
     // Opening may replay a log.
     let database = unwrapped(py, py.detach(|| Database::open(&path, &settings)))?;
+    if let Some(warning) = database.warning() {
+        PyErr::warn(py, &py.get_type::<PyUserWarning>(), &CString::new(warning)?, 1)?;
+    }
     functions::install(&database);
     Py::new(py, Connection::new(database.connect(), None))
 }

@@ -214,3 +214,67 @@ def test_columns_without_values_take_the_types_of_other_files(con: inlay.Connect
             assert con.execute(query).fetchone() == (1,)
     nothing = tmp_path / "number" / "1.parquet"
     assert con.execute(f"SELECT typeof(x), x FROM '{nothing}'").fetchall() == [("INTEGER", None)]
+
+
+def test_foreign_keys_to_an_index_or_their_own_table_come_back(tmp_path: pathlib.Path) -> None:
+    con = inlay.connect()
+    con.execute(
+        "CREATE TABLE p (id INTEGER, code VARCHAR UNIQUE); CREATE UNIQUE INDEX on_id ON p (id); INSERT INTO p VALUES (1, 'a');"
+        "CREATE TABLE c (r INTEGER REFERENCES p (id), code VARCHAR REFERENCES p (code)); INSERT INTO c VALUES (1, 'a');"
+        # The first row refers to the second one.
+        "CREATE TABLE n (id INTEGER PRIMARY KEY, p INTEGER REFERENCES n (id));"
+        "INSERT INTO n VALUES (1, NULL), (2, 1); UPDATE n SET p = 2 WHERE id = 1"
+    )
+    constraints = "SELECT table_name, constraint_name, constraint_text FROM duckdb_constraints() ORDER BY ALL"
+    con.execute(f"EXPORT DATABASE '{tmp_path}'")
+    other = inlay.connect()
+    other.execute(f"IMPORT DATABASE '{tmp_path}'; ATTACH ':memory:' AS copied; COPY FROM DATABASE memory TO copied; USE copied")
+    for database in [other, con]:
+        assert database.execute("FROM n ORDER BY id").fetchall() == [(1, 2), (2, 1)]
+        with pytest.raises(inlay.IntegrityError, match="c_r_fkey"):
+            database.execute("INSERT INTO c VALUES (7, 'a')")
+    assert set(con.execute(constraints).fetchall()) <= set(other.execute(constraints).fetchall())
+
+
+def test_views_that_no_longer_hold_stay_behind_as_text(tmp_path: pathlib.Path) -> None:
+    con = inlay.connect()
+    con.execute(
+        "CREATE TABLE z (a INTEGER); CREATE VIEW v AS FROM z; CREATE VIEW w AS FROM v; CREATE TABLE y AS SELECT 1 AS a;"
+        "CREATE MATERIALIZED VIEW m AS SELECT z.a + 1 AS b FROM z, y; CREATE VIEW good AS FROM y;"
+        "COMMENT ON VIEW v IS 'old'; COMMENT ON MATERIALIZED VIEW m IS 'rows'; DROP TABLE z"
+    )
+    with pytest.warns(UserWarning) as warned:
+        con.execute(f"EXPORT DATABASE '{tmp_path}'")
+    assert sorted(str(warning.message).split(":")[0] for warning in warned) == [
+        'view "m" becomes a table, as its query no longer holds',
+        'view "v" is kept as text, as its query no longer holds',
+        'view "w" is kept as text, as its query no longer holds',
+    ]
+    assert '-- CREATE VIEW "v" AS FROM z;' in (tmp_path / "schema.sql").read_text()
+    other = inlay.connect()
+    other.execute(f"IMPORT DATABASE '{tmp_path}'")
+    assert other.execute("FROM good").fetchall() == [(1,)]
+    assert other.execute("SELECT comment FROM duckdb_tables() WHERE table_name = 'm'").fetchall() == [("rows",)]
+    con.execute("ATTACH ':memory:' AS copied")
+    with pytest.warns(UserWarning):
+        con.execute("COPY FROM DATABASE memory TO copied")
+    con.execute("USE copied")
+    assert con.execute("FROM good").fetchall() == [(1,)]
+    with pytest.raises(inlay.Error, match='line 1 of view "v"'):
+        con.execute("FROM w")
+    con.execute("CREATE TABLE z (a INTEGER); INSERT INTO z VALUES (5)")
+    assert con.execute("FROM w").fetchall() == [(5,)]
+
+
+def test_views_mean_the_tables_beside_them(tmp_path: pathlib.Path) -> None:
+    con = inlay.connect()
+    con.execute(
+        "CREATE TABLE t (a INTEGER); CREATE SCHEMA q; USE q; CREATE TABLE t (b INTEGER); INSERT INTO t VALUES (1);"
+        "CREATE VIEW v AS FROM t; CREATE TABLE only_here (c INTEGER); CREATE VIEW main.elsewhere AS FROM only_here; USE main;"
+        "CREATE VIEW q.w AS SELECT b FROM t"
+    )
+    with pytest.warns(UserWarning, match="elsewhere"):
+        con.execute(f"EXPORT DATABASE '{tmp_path}'")
+    other = inlay.connect()
+    other.execute(f"IMPORT DATABASE '{tmp_path}'")
+    assert other.execute("SELECT v.b, w.b FROM q.v, q.w").fetchall() == [(1, 1)]

@@ -11,6 +11,7 @@ use crate::remote::secrets::Secrets;
 use crate::remote::settings::NetworkSettings;
 use crate::remote::{self, Remote};
 use inlay_catalog::access::{Access, Door, How, Way};
+use inlay_types::candidates::near_names;
 use inlay_types::{Error, MemoryBudget, Result};
 use parking_lot::RwLock;
 use std::ffi::OsString;
@@ -257,12 +258,67 @@ impl Files {
         }
     }
 
+    /// What is at a path that is no table, if that can be seen: how to read it, or files with names like it.
+    pub fn advice(&self, path: &str) -> Option<String> {
+        if self.is_elsewhere(path) || path.is_empty() {
+            return None;
+        }
+        let looks_like_path = path.contains(['.', '/', '\\']);
+        match self.kind(path).ok()? {
+            Some(kind) if kind.is_dir() => Some(format!(
+                "it is a folder; its files are read as in '{}/*.csv'",
+                path.trim_end_matches('/')
+            )),
+            Some(_) => Some(format!(
+                "the file of this name is read by read_csv('{path}'), read_json, read_parquet, read_arrow, read_xlsx or \
+                 read_text"
+            )),
+            None if !looks_like_path => None,
+            None => Some(match self.near(path) {
+                Some(near) => format!("there is no such file either; did you mean '{near}'?"),
+                None => "there is no such file either".to_string(),
+            }),
+        }
+    }
+
+    /// A file beside a missing one, whose name is like it.
+    fn near(&self, path: &str) -> Option<String> {
+        let (folder, name) = path.rsplit_once('/').map_or(("", path), |(folder, name)| (folder, name));
+        let listed = match folder {
+            "" if path.starts_with('/') => "/",
+            "" => ".",
+            folder => folder,
+        };
+        let names = self.names(listed).ok()?;
+        let names: Vec<&str> = names.iter().filter_map(|name| name.to_str()).collect();
+        let near = near_names(name, names.into_iter()).into_iter().next()?;
+        let near = near.trim_matches('"');
+        Some(if path.contains('/') { format!("{folder}/{near}") } else { near.to_string() })
+    }
+
+    /// Why a file could not be opened; of a missing one, which file is like it.
+    pub(crate) fn not_opened(&self, path: &str, error: &io::Error) -> Error {
+        match Error::io("cannot open", path, error) {
+            Error::Io { action, path, message } if error.kind() == io::ErrorKind::NotFound => {
+                let near = self.near(&path).map(|near| format!("; did you mean \"{near}\"?"));
+                Error::Io { action, path, message: message + &near.unwrap_or_default() }
+            }
+            other => other,
+        }
+    }
+
     /// Opens a file on disk; folders are errors.
     pub(crate) fn open(&self, path: &str) -> Result<File> {
-        let failed = |error: &io::Error| Error::io("cannot open", path, error);
+        let failed = |error: &io::Error| self.not_opened(path, error);
         let file = self.on_disk(path)?.open(How::Read).map_err(|error| failed(&error))?;
         if file.metadata().map_err(|error| failed(&error))?.is_dir() {
-            let error = io::Error::new(io::ErrorKind::IsADirectory, "is a folder, not a file");
+            let error = io::Error::new(
+                io::ErrorKind::IsADirectory,
+                format!(
+                    "is a folder, not a file; its files are read as in '{}/*.csv'",
+                    path.trim_end_matches('/')
+                ),
+            );
             return Err(Error::io("cannot read", path, &error));
         }
         Ok(file)

@@ -3,19 +3,15 @@
 //! A list may be bare (`a, b`), or written as in SQL (`['a', 'b']`); names with types as `a INTEGER, b DATE`,
 //! `a: INTEGER` or `{'a': 'INTEGER'}`.
 
-use inlay_catalog::{TypeNames, near_names};
+use inlay_catalog::TypeNames;
+use inlay_types::candidates::Candidates;
 use inlay_types::logical_type::Field;
 use inlay_types::{Error, LogicalType, Result, Value};
 
 /// The error for an option that `what` does not have.
 pub(crate) fn unknown_option(what: &str, name: &str, known: &[&str]) -> Error {
-    let near = near_names(name, known.iter().copied());
-    let hint = if near.is_empty() {
-        format!("it has {}", known.join(", "))
-    } else {
-        format!("did you mean {}?", near.join(" or "))
-    };
-    Error::invalid_argument(format!("{what} has no option \"{name}\"; {hint}"))
+    let candidates = Candidates::of(name, known.iter().copied());
+    Error::invalid_argument(format!("{what} has no option \"{name}\"{candidates}"))
 }
 
 /// The items of a list; quotes around an item and brackets around the list are taken off.

@@ -403,13 +403,28 @@ fn near_names(name: &str, names: impl Iterator<Item = &'static str>) -> Vec<Stri
     near.into_iter().take(3).map(|(_, name)| name.to_string()).collect()
 }
 
+/// Why two decimals cannot be multiplied: each brings its digits behind the point.
+fn scales_hint(left: &LogicalType, right: &LogicalType) -> String {
+    let (LogicalType::Decimal { scale: left, .. }, LogicalType::Decimal { scale: right, .. }) = (left, right)
+    else {
+        return String::new();
+    };
+    let needed = u32::from(*left) + u32::from(*right);
+    format!(
+        "; their product has {needed} digits behind the point, and a DECIMAL at most 38: cast one of them to DOUBLE, or to \
+         fewer digits"
+    )
+}
+
 fn no_overload(function: &Function, args: &[ArgType], candidates: Vec<String>) -> Error {
     let types = shown_types(args);
     if function.is_operator() {
-        let hint = if args.iter().any(|a| a.ty == LogicalType::Varchar) {
-            "; cast the text to the type meant"
-        } else {
-            ""
+        let hint = match (function.name, args) {
+            (_, args) if args.iter().any(|a| a.ty == LogicalType::Varchar) => {
+                "; cast the text to the type meant".to_string()
+            }
+            ("*", [left, right]) => scales_hint(&left.ty, &right.ty),
+            _ => String::new(),
         };
         return Error::type_mismatch(format!("no operator {} for ({types}){hint}", function.name));
     }

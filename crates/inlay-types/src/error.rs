@@ -2,6 +2,7 @@
 
 use crate::candidates::Candidates;
 use std::any::Any;
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -87,7 +88,7 @@ pub enum Error {
         message: String,
     },
     /// 22018, 22007. A text is no value of the wanted type.
-    #[error("could not convert {} to {to}{}", quoted(value), try_cast(to))]
+    #[error("could not convert {} to {to}{}{}", quoted(value), written_form(value, to), try_cast(to))]
     InvalidCast {
         /// The value, as text.
         value: String,
@@ -327,16 +328,19 @@ pub struct Place {
     pub column: u32,
     /// The text of that line.
     pub text: String,
+    /// Whose text it is, as `view "v"`; empty for the statement's own.
+    pub of: String,
 }
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let head = format!("line {}: ", self.line);
+        let of = if self.of.is_empty() { String::new() } else { format!(" of {}", self.of) };
+        let head = format!("line {}{of}: ", self.line);
         // Long lines are cut around the caret, so that a message stays readable.
         let column = (self.column.max(1) - 1) as usize;
         let from = column.saturating_sub(60);
         let shown: String = self.text.chars().skip(from).take(100).collect();
-        let caret = head.len() + column - from;
+        let caret = head.chars().count() + column - from;
         write!(f, "{head}{shown}\n{:caret$}^", "")
     }
 }
@@ -363,9 +367,81 @@ fn try_cast(to: &str) -> &'static str {
     if to.contains(' ') { "" } else { "; TRY_CAST gives NULL instead" }
 }
 
+/// How a date or moment is written, for a text that is one in another form.
+fn written_form(value: &str, to: &str) -> String {
+    let (form, article, takes_time) = match to {
+        "DATE" => ("YYYY-MM-DD", "a DATE", false),
+        "TIMESTAMP" | "TIMESTAMP_S" | "TIMESTAMP_MS" | "TIMESTAMP_NS" | "TIMESTAMP WITH TIME ZONE" => {
+            ("YYYY-MM-DD HH:MM:SS", "it", true)
+        }
+        _ => return String::new(),
+    };
+    let (date, time) = match value.trim().split_once([' ', 'T']) {
+        Some((date, time)) => (date, Some(time.trim())),
+        None => (value.trim(), None),
+    };
+    let Some(date_format) = day_first_format(date) else { return String::new() };
+    let time_format = match time.filter(|_| takes_time).map(|time| time.matches(':').count()) {
+        Some(1) => " %H:%M",
+        Some(2) => " %H:%M:%S",
+        _ => "",
+    };
+    format!(
+        "; {article} is written {form}, and strptime({}, '{date_format}{time_format}') reads other forms",
+        quoted(value)
+    )
+}
+
+/// The format of a date of three numbers whose year comes last.
+fn day_first_format(date: &str) -> Option<String> {
+    let separator = ['.', '/', '-'].into_iter().find(|separator| date.matches(*separator).count() == 2)?;
+    let parts: Vec<&str> = date.split(separator).collect();
+    let [first, second, year] = parts.as_slice() else { return None };
+    let is_number = |part: &&&str| part.len() <= 4 && part.bytes().all(|byte| byte.is_ascii_digit());
+    if ![first, second, year].iter().all(is_number)
+        || first.len() > 2
+        || first.is_empty()
+        || second.is_empty()
+    {
+        return None;
+    }
+    let year = match year.len() {
+        4 => "%Y",
+        2 => "%y",
+        _ => return None,
+    };
+    let is_month_first = separator == '/' && second.parse::<u32>().is_ok_and(|second| second > 12);
+    let (first, second) = if is_month_first { ("%m", "%d") } else { ("%d", "%m") };
+    Some(format!("{first}{separator}{second}{separator}{year}"))
+}
+
 fn quoted(value: &str) -> String {
-    let short: String = value.chars().take(60).collect();
-    if short.len() < value.len() { format!("'{short}...'") } else { format!("'{value}'") }
+    match beginning(value) {
+        None => format!("'{value}'"),
+        Some(short) => format!("'{short}...' ({} characters)", value.chars().count()),
+    }
+}
+
+/// Characters of a value that a message shows.
+const SHOWN_MAX: usize = 60;
+
+/// The beginning of a text that is too long to be read.
+fn beginning(text: &str) -> Option<&str> {
+    text.char_indices().nth(SHOWN_MAX).map(|(end, _)| &text[..end])
+}
+
+/// A text for a message; of one that is too long to be read the beginning, and how long it is.
+pub fn shortened(text: &str) -> Cow<'_, str> {
+    match beginning(text) {
+        None => Cow::Borrowed(text),
+        Some(short) => Cow::Owned(format!("{short}... ({} characters)", text.chars().count())),
+    }
+}
+
+/// A path is shown whole, unless it cannot be one.
+fn shown_path(path: String) -> String {
+    const PATH_SIZE_MAX: usize = 1024;
+    if path.len() > PATH_SIZE_MAX { shortened(&path).into_owned() } else { path }
 }
 
 /// Most bytes of a message that quotes what it was given.
@@ -440,18 +516,23 @@ impl Error {
                 "the file would be larger than the process (ulimit -f) or the file system allows; raise the limit and try \
                  again"
             }
-            _ => return Self::Io { action, path: path.into(), message: error.to_string() },
+            _ => return Self::Io { action, path: shown_path(path.into()), message: error.to_string() },
         };
-        Self::DiskFull { action, path: path.into(), reason }
+        Self::DiskFull { action, path: shown_path(path.into()), reason }
     }
 
     /// The same error with its place in the SQL text; an error that has a place keeps it.
     pub fn at(self, line: u32, column: u32, sql: &str) -> Self {
+        self.at_of(line, column, sql, "")
+    }
+
+    /// The same error with its place in a text that is kept, and whose it is.
+    pub fn at_of(self, line: u32, column: u32, sql: &str, of: &str) -> Self {
         if line == 0 || self.is_about_the_whole() {
             return self;
         }
         let text = sql.lines().nth(line as usize - 1).unwrap_or("").to_string();
-        Self::At { error: Box::new(self), place: Place { line, column, text } }
+        Self::At { error: Box::new(self), place: Place { line, column, text, of: of.to_string() } }
     }
 
     fn is_about_the_whole(&self) -> bool {

@@ -54,6 +54,45 @@ pub struct Parameters {
     pub named: Vec<(String, Value)>,
 }
 
+impl<const N: usize> From<[Value; N]> for Parameters {
+    fn from(values: [Value; N]) -> Self {
+        Self { positional: values.into(), named: Vec::new() }
+    }
+}
+
+impl From<&[Value]> for Parameters {
+    fn from(values: &[Value]) -> Self {
+        Self { positional: values.to_vec(), named: Vec::new() }
+    }
+}
+
+/// Values of the parameters of a statement: of `?` in order, or of `$name` and `:name` by name.
+///
+/// ```
+/// # fn main() -> inlay::Result<()> {
+/// use inlay::params;
+/// let connection = inlay::Database::open_in_memory()?.connect();
+/// let answer = connection.query("SELECT ?, ?", params![7, "seven"])?;
+/// assert_eq!(answer.value(0, 1)?.to_string(), "seven");
+/// let answer = connection.query("SELECT $x + :y", params! { x: 1, y: Some(2) })?;
+/// assert_eq!(answer.value(0, 0)?.to_string(), "3");
+/// # Ok(())
+/// # }
+/// ```
+#[macro_export]
+macro_rules! params {
+    () => { $crate::Parameters::default() };
+    ($($name:ident : $value:expr),+ $(,)?) => {
+        $crate::Parameters {
+            positional: ::std::vec::Vec::new(),
+            named: ::std::vec![$((::std::string::String::from(stringify!($name)), $crate::Value::from($value))),+],
+        }
+    };
+    ($($value:expr),+ $(,)?) => {
+        $crate::Parameters { positional: ::std::vec![$($crate::Value::from($value)),+], named: ::std::vec::Vec::new() }
+    };
+}
+
 /// What a host's object stands for in FROM.
 #[derive(Clone, Debug)]
 pub enum HostTable {
@@ -295,7 +334,13 @@ impl Connection {
         self.execute_with(sql, &Parameters::default(), None)
     }
 
-    /// Runs the statements of `sql` and returns the last one's answer. Parameters are for the last statement.
+    /// Runs the statements of `sql` and returns the last one's answer. Parameters, see [`crate::params!`], are for the last
+    /// statement.
+    pub fn query(&self, sql: &str, parameters: impl Into<Parameters>) -> Result<QueryResult> {
+        self.execute_with(sql, &parameters.into(), None)
+    }
+
+    /// As [`Connection::query`], with a host that is asked for tables and whether to end.
     pub fn execute_with(
         &self,
         sql: &str,

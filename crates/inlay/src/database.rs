@@ -41,6 +41,8 @@ struct Shared {
     settings: DatabaseSettings,
     /// What its connections start with.
     session: Mutex<SessionSettings>,
+    /// Why the machine's time zone is not that of its connections.
+    zone_problem: Option<String>,
     disk: Arc<dyn Disk>,
     is_on_real_disk: bool,
     process: u32,
@@ -192,8 +194,9 @@ impl Database {
         let residents = Residents::new(budget.clone(), 0);
         let pool = Arc::new(WorkerPool::new(1));
         let settings = DatabaseSettings::new(budget.clone(), Arc::clone(&residents), Arc::clone(&pool));
-        let mut session = SessionSettings::default();
+        let (mut session, problem) = settings::of_machine();
         settings::set_all(config, &settings, &mut session)?;
+        let zone_problem = problem.filter(|_| session.zone.is_none());
         let main = if is_memory(path) {
             Attached { name: MEMORY.to_string(), path: None, store: Store::in_memory(budget.clone()) }
         } else {
@@ -212,6 +215,7 @@ impl Database {
             pool,
             settings,
             session: Mutex::new(session),
+            zone_problem,
             budget,
             disk,
             is_on_real_disk,
@@ -220,6 +224,11 @@ impl Database {
             residents,
             lent: Mutex::default(),
         })))
+    }
+
+    /// What whoever opened it should know, though it is open: that the variable TZ names no time zone.
+    pub fn warning(&self) -> Option<&str> {
+        self.0.zone_problem.as_deref()
     }
 
     /// A new database in memory.

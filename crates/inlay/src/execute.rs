@@ -567,7 +567,7 @@ impl Run<'_> {
         types: Vec<LogicalType>,
         batches: Vec<Batch>,
     ) -> QueryResult {
-        QueryResult::rows(names, types, batches, Some(self.workers()))
+        QueryResult::of_rows(names, types, batches, Some(self.workers()))
     }
 
     /// An error unless the statement may pass.

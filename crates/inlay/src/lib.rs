@@ -12,13 +12,15 @@
 //! # Ok(())
 //! # }
 //! ```
+//! Parameters are given by [`params!`], rows read by [`QueryResult::rows`]; `docs/rust.md` has more.
+//!
 //! - [`database`], [`connection`]: handles. [`settings`]: what SET sets.
 //! - `names`, `transactions`, `registered`: what a statement sees. `execute`, `profile`, `change`, `define`, `maintain`, `load`, `procedure`: one
 //!   statement carried out; `reads`: what commit checks.
 //! - `calling`: the statement that calls a function of the host, as that may read with it.
 //! - `statements`: what a text says, without carrying it out.
 //! - `kept`: plans of statements that are repeated.
-//! - [`result`], [`columns`], `table_rows`, `rest`, `delivery`: what comes back, batch by batch or as whole columns, copied, mapped or
+//! - [`result`], `columns`, `table_rows`, `rest`, `delivery`: what comes back, batch by batch or as whole columns, copied, mapped or
 //!   computed when it is asked for.
 
 mod calling;
@@ -70,9 +72,13 @@ pub use inlay_types as types;
 pub use inlay_types::host::write as write_host_values;
 pub use inlay_types::host::{HostForm, misfit};
 pub use inlay_types::limits::{current as current_limits, with as with_limits};
-pub use inlay_types::{Error, Result, Value};
+pub use inlay_types::{Error, FromValue, Result, Value};
 pub use profile::Profile;
 pub use rest::{Rest, arrow_arrays};
-pub use result::{HostColumn, QueryResult, ResultKind};
+pub use result::{HostColumn, QueryResult, ResultKind, Row};
 pub use statements::{StatementText, check_part, parts_of_name, placeholders_of, statements_of, type_of};
 pub use system::{is_reserved, keyword_names};
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/rust.md")]
+struct RustPage;

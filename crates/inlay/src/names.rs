@@ -310,6 +310,12 @@ impl Databases for Names<'_> {
         table.table.schema().all_keys()
     }
 
+    fn unique_indexes(&self, database: &str, table: &TableEntry) -> Vec<Vec<usize>> {
+        let Some(transaction) = self.transaction(database) else { return Vec::new() };
+        let indexes = transaction.indexes_of(table.table.id());
+        indexes.iter().filter(|index| index.unique).map(|index| index.columns.clone()).collect()
+    }
+
     fn table_function(&self, name: &str) -> Option<Arc<dyn TableFunction>> {
         self.note_asked();
         let lower = name.to_lowercase();
@@ -323,6 +329,11 @@ impl Databases for Names<'_> {
     fn table_function_names(&self) -> Vec<&'static str> {
         let own = self.database.functions().keys().copied();
         own.chain(system::function_names()).collect()
+    }
+
+    fn path_advice(&self, path: &str) -> Option<String> {
+        self.note_asked();
+        self.database.settings().files().advice(path)
     }
 }
 

@@ -61,7 +61,7 @@ fn recover(run: &Run<'_>, args: &[Value], named: &[(String, Value)]) -> Result<Q
         .step_by(VECTOR_SIZE)
         .map(|from| whole.slice(from, VECTOR_SIZE.min(whole.len() - from)))
         .collect();
-    Ok(QueryResult::rows(names, vec![LogicalType::Varchar; 3], batches, None))
+    Ok(QueryResult::of_rows(names, vec![LogicalType::Varchar; 3], batches, None))
 }
 
 /// `PRAGMA resident('t')`: converts all columns of a table into the form that hosts have them in, and keeps them until

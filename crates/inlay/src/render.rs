@@ -566,7 +566,7 @@ mod tests {
             let column = Vector::from_values(LogicalType::Integer, part);
             Batch::new(vec![column], part.len())
         });
-        QueryResult::rows(vec!["n".to_string()], vec![LogicalType::Integer], batches.collect(), None)
+        QueryResult::of_rows(vec!["n".to_string()], vec![LogicalType::Integer], batches.collect(), None)
     }
 
     fn answer(sql: &str) -> QueryResult {

@@ -5,7 +5,9 @@ use crate::table_rows::TableRows;
 use inlay_exec::Workers;
 use inlay_types::arrow::{ArrowArray, Exporter, PreparedColumn};
 use inlay_types::host::{self, HostForm};
-use inlay_types::{Batch, Buffer, Error, Interrupt, LogicalType, Result, Value, Vector, allocator};
+use inlay_types::{
+    Batch, Buffer, Error, FromValue, Interrupt, LogicalType, Result, Value, Vector, allocator,
+};
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 
@@ -63,9 +65,28 @@ enum Source {
     Table(Arc<TableRows>),
 }
 
+/// A row of a result.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row(Vec<Value>);
+
+impl Row {
+    /// A value as one of Rust's: `row.get::<i64>(0)?`, `row.get::<Option<String>>(1)?`.
+    pub fn get<T: FromValue>(&self, column: usize) -> Result<T> {
+        let value = self.0.get(column).ok_or_else(|| {
+            Error::invalid_argument(format!("there is no column {column} in a row of {}", self.0.len()))
+        })?;
+        T::from_value(value)
+    }
+
+    /// All values, in the order of the columns.
+    pub fn values(&self) -> &[Value] {
+        &self.0
+    }
+}
+
 impl QueryResult {
     /// Rows of a query. `workers`: who joins long columns.
-    pub(crate) fn rows(
+    pub(crate) fn of_rows(
         names: Vec<String>,
         types: Vec<LogicalType>,
         batches: Vec<Batch>,
@@ -139,7 +160,7 @@ impl QueryResult {
 
     /// The answer of a statement without rows.
     pub(crate) fn done() -> Self {
-        Self { kind: ResultKind::Done, ..Self::rows(Vec::new(), Vec::new(), Vec::new(), None) }
+        Self { kind: ResultKind::Done, ..Self::of_rows(Vec::new(), Vec::new(), Vec::new(), None) }
     }
 
     /// The answer of a statement that changed rows.
@@ -160,7 +181,7 @@ impl QueryResult {
             Ok(Batch::new(vec![column], chunk.len()))
         };
         let batches = chunks.map(batch).collect::<Result<Vec<Batch>>>()?;
-        Ok(Self::rows(vec![name.to_string()], vec![LogicalType::Varchar], batches, None))
+        Ok(Self::of_rows(vec![name.to_string()], vec![LogicalType::Varchar], batches, None))
     }
 
     /// What kind of answer this is.
@@ -268,12 +289,12 @@ impl QueryResult {
             Batch::new(vec![vector], len)
         });
         let (name, ty) = (self.names[index].clone(), self.types[index].clone());
-        Self::rows(vec![name], vec![ty], batches.collect(), self.workers.clone())
+        Self::of_rows(vec![name], vec![ty], batches.collect(), self.workers.clone())
     }
 
     /// A result of these names and types with other rows.
     pub(crate) fn with_batches(&self, batches: Vec<Batch>) -> Self {
-        Self::rows(self.names.to_vec(), self.types.to_vec(), batches, self.workers.clone())
+        Self::of_rows(self.names.to_vec(), self.types.to_vec(), batches, self.workers.clone())
     }
 
     /// The rows as batches; nobody else has them if nobody else had the result.
@@ -332,6 +353,21 @@ impl QueryResult {
     /// The rows in order, as batches of any length.
     pub fn batches(&self) -> impl Iterator<Item = Result<Batch>> {
         self.source_parts().map(|(part, rows)| self.read(part, rows))
+    }
+
+    /// The rows in order, value by value; for many rows [`QueryResult::batches`] is faster.
+    pub fn rows(&self) -> impl Iterator<Item = Result<Row>> {
+        self.batches().flat_map(|batch| {
+            let (batch, failed) = match batch {
+                Ok(batch) => (Some(batch), None),
+                Err(error) => (None, Some(Err(error))),
+            };
+            let rows = batch.into_iter().flat_map(|batch| {
+                (0..batch.len())
+                    .map(move |row| Ok(Row(batch.columns().iter().map(|column| column.get(row)).collect())))
+            });
+            rows.chain(failed)
+        })
     }
 
     /// One value.

@@ -83,6 +83,18 @@ impl<'a, T> Templates<'a, T> {
     }
 }
 
+/// A template of PostgreSQL; a format of strftime or strptime would be read as another one, and is an error.
+fn template_of(text: &str, function: &str) -> Result<moment::Template> {
+    let template = moment::Template::parse(text);
+    if moment::has_percent_letters(text) {
+        return Err(Error::invalid_argument(format!(
+            "'{text}' is no template of PostgreSQL, which is written like 'YYYY-MM-DD HH24:MI'; formats with % are those of \
+             {function}"
+        )));
+    }
+    Ok(template)
+}
+
 fn resolve_to_char(args: &[ArgType], options: &ResolveOptions) -> Option<Resolved> {
     let [value, template] = args else { return None };
     if !matches!(template.ty, Varchar | Null) {
@@ -138,7 +150,7 @@ fn write_moments(zone: &Zone, args: &[&Vector], len: usize, out: &mut Vector) ->
         if joint.as_ref().is_some_and(|validity| !validity.get(row)) {
             return Ok(false);
         }
-        let template = templates.at(row, |text| Ok(moment::Template::parse(text)))?;
+        let template = templates.at(row, |text| template_of(text, "strftime"))?;
         written.clear();
         if ty == IntervalType {
             let span = Column::<Interval>::of(args[0]).get(row);
@@ -170,7 +182,7 @@ const TO_DATE: Loop = |args, len, out| {
     let texts = TextColumn::of(args[0]);
     let mut templates = Templates::of(args[1]);
     per_row(args, &Date, len, out, |row| {
-        let template = templates.at(row, |text| Ok(moment::Template::parse(text)))?;
+        let template = templates.at(row, |text| template_of(text, "strptime"))?;
         let (days, ..) = read::read(template, texts.text(row))?;
         match is_finite_date(days) {
             true => Ok(days),
@@ -183,7 +195,7 @@ fn to_timestamp(zone: &Zone, args: &[&Vector], len: usize, out: &mut Vector) -> 
     let texts = TextColumn::of(args[0]);
     let mut templates = Templates::of(args[1]);
     per_row(args, &TimestampTz, len, out, |row| {
-        let template = templates.at(row, |text| Ok(moment::Template::parse(text)))?;
+        let template = templates.at(row, |text| template_of(text, "strptime"))?;
         read::read_moment(template, texts.text(row), zone)
     })
 }

@@ -2,7 +2,7 @@
 //!
 //! A local time that a clock skips counts by the offset before the gap (02:30 becomes 03:30), one that a clock shows twice
 //! is the later of the two, as in DuckDB (and ICU). Names are those of the IANA database in any case, the abbreviations that
-//! ICU knows (`PST`, `JST`), and `UTC+2`, `GMT-3:30`. No file of the system is read.
+//! ICU knows (`PST`, `JST`), and `UTC+2`, `GMT-3:30`. No file of the system is read here.
 
 mod rule;
 mod tzif;
@@ -107,6 +107,29 @@ impl Zone {
             };
             Error::invalid_argument(format!("time zone \"{name}\" does not exist; {hint}"))
         })
+    }
+
+    /// The zone that a variable TZ means: a name, the path of a zone's file, or a rule without summer time such as `UTC0`.
+    pub fn of_variable(text: &str) -> Option<Arc<Self>> {
+        let text = text.trim().trim_start_matches(':');
+        // As POSIX has it.
+        if text.is_empty() {
+            return Some(Self::utc());
+        }
+        let name = text.rsplit_once("zoneinfo/").map_or(text, |(_, name)| name);
+        let name = name.strip_prefix("posix/").unwrap_or(name);
+        let by_rule = || {
+            let kind = Rule::parse(name).filter(|rule| !rule.has_changes())?.standard();
+            match (kind.offset / 3600, kind.offset % 3600) {
+                (0, 0) => Self::find("UTC"),
+                // The signs of these names are those of POSIX, too.
+                (hours, 0) => Self::find(&format!("Etc/GMT{:+}", -hours)),
+                _ => None,
+            }
+        };
+        // Of `UTC-3`, which is also a name here, the sign is that of POSIX.
+        let zone = by_rule().or_else(|| Self::find(name))?;
+        Some(if zone.is_utc() { Self::utc() } else { Arc::new(zone) })
     }
 
     fn find(name: &str) -> Option<Self> {
@@ -281,6 +304,25 @@ mod tests {
         assert_eq!(Zone::named("europe/AMSTERDAM").unwrap().name(), "Europe/Amsterdam");
         assert!(Zone::named("Europe/Amsterdan").unwrap_err().to_string().contains("Europe/Amsterdam"));
         assert!(Zone::named("Amsterdam").unwrap_err().to_string().contains("Europe/Amsterdam"));
+    }
+
+    #[test]
+    fn the_variable_is_a_name_a_path_or_a_fixed_offset() {
+        let named = |text: &str| Zone::of_variable(text).map(|zone| zone.name().to_string());
+        let is = |text: &str, name: &str| assert_eq!(named(text).as_deref(), Some(name), "TZ={text}");
+        is("Pacific/Kiritimati", "Pacific/Kiritimati");
+        is(":europe/berlin", "Europe/Berlin");
+        is("/usr/share/zoneinfo/Asia/Tokyo", "Asia/Tokyo");
+        is("/var/db/timezone/zoneinfo/posix/Asia/Tokyo", "Asia/Tokyo");
+        for utc in ["", ":", "UTC", "UTC0", "Etc/UTC", "Zulu", "GMT0", "../usr/share/zoneinfo/Etc/UTC"] {
+            is(utc, "UTC");
+        }
+        is("EST5EDT", "EST5EDT");
+        is("XYZ-3", "Etc/GMT-3");
+        is("UTC+5", "Etc/GMT+5");
+        for none in ["CET-1CEST,M3.5.0,M10.5.0/3", "Europe/Amsterdan", "XYZ-3:30", "/etc/passwd", "\u{1}"] {
+            assert_eq!(named(none), None, "TZ={none}");
+        }
     }
 
     #[test]

@@ -1,21 +1,20 @@
 //! ALTER TABLE, VIEW and SEQUENCE.
 
 use super::Binder;
-use super::define::{constraint_names, key_name};
+use super::altering::{Altering, indexed_among};
+use super::define::{constraint_names, default_of_sequence, key_name};
 use super::drop::altered_entry;
 use super::fields::default_with_field_renamed;
 use super::object::Target;
-use super::row::{positions_read, with_columns};
+use super::row::positions_read;
 use super::scope::same_name;
+use crate::parser::Renamed;
 use crate::parser::ast::{
     self, AlterAction, ColumnOrigin, ConstraintKind, FieldChange, Ident, ObjectName, Pos,
 };
-use crate::parser::{Renamed, rename_in_expression};
-use crate::plan::statement::{AlterTable, AlteredSchema, ColumnSource, Drop, Verification};
+use crate::plan::statement::{AlterTable, ColumnSource, Drop, Verification};
 use crate::plan::{self, ColumnId, Expr};
-use inlay_catalog::{
-    CatalogEntry, ColumnSchema, SequenceSchema, TableEntry, TableSchema, bare_name, qualified, schema_of,
-};
+use inlay_catalog::{CatalogEntry, ColumnSchema, TableEntry, bare_name, qualified, schema_of};
 use inlay_storage::{ForeignKey, Origin};
 use inlay_types::{Error, LogicalType, Result};
 use std::sync::Arc;
@@ -95,6 +94,7 @@ impl Binder<'_> {
         }
         let Target { database, entry } = self.table(name)?;
         let mut altering = Altering::new(database, entry);
+        altering.indexed = self.context.catalog.unique_indexes(&altering.database, &altering.table);
         for action in actions {
             self.alter(&mut altering, action, name)?;
         }
@@ -126,7 +126,7 @@ impl Binder<'_> {
     }
 
     fn finish_alter(&mut self, altering: Altering) -> Result<AlterTable> {
-        let Altering { database, table, schema, columns, retyped, .. } = altering;
+        let Altering { database, table, schema, columns, origins, retyped, .. } = altering;
         let mut checks = self.checks(&database, &schema)?;
         checks.retain(|check| {
             altering.new_constraints.contains(&check.name)
@@ -142,9 +142,10 @@ impl Binder<'_> {
             table,
             schema,
             columns,
+            origins,
             verify: Verification { not_null: altering.not_null, keys: altering.keys, checks, foreign_keys },
             altered: altering.altered,
-            created_sequences: Vec::new(),
+            created_sequences: altering.created_sequences,
             dropped_sequences: altering.dropped_sequences,
             altered_sequences: altering.altered_sequences,
         })
@@ -214,6 +215,10 @@ impl Binder<'_> {
                 altering.schema.columns[index].default = None;
                 Ok(())
             }
+            AlterAction::AddIdentity { name, always, options } => {
+                let index = index(self, altering, name)?;
+                self.add_identity(altering, index, *always, options, name.pos)
+            }
             AlterAction::AddConstraint(constraint) => self.add_verified(altering, constraint, table),
             AlterAction::DropConstraint { name, if_exists, cascade } => {
                 self.drop_constraint(altering, name, *if_exists, *cascade)
@@ -245,6 +250,38 @@ impl Binder<'_> {
                 self.set_type(altering, index, new, Some(&value), name.pos)
             }
         }
+    }
+
+    /// Has a column take its values from a sequence of its own from now on; those it has stay.
+    fn add_identity(
+        &mut self,
+        altering: &mut Altering,
+        index: usize,
+        always: bool,
+        options: &ast::SequenceOptions,
+        pos: Pos,
+    ) -> Result<()> {
+        let column = &altering.schema.columns[index];
+        let refuse = |reason: &str| {
+            let message = format!("column \"{}\" cannot become an identity column: it {reason}", column.name);
+            Err(self.at(Error::bind(message), pos))
+        };
+        match (&column.origin, &column.default) {
+            (Origin::Given, None) => {}
+            (Origin::Given, Some(_)) => return refuse("has a default; DROP DEFAULT first"),
+            (origin, _) if is_identity(origin) => return refuse("is one already"),
+            _ => return refuse("is generated"),
+        }
+        let (database, table) = (altering.database.clone(), altering.schema.name.clone());
+        let sequence =
+            self.identity_sequence(&database, &table, (column.name.as_str(), &column.ty), options, pos)?;
+        let column = &mut altering.schema.columns[index];
+        column.origin = if always { Origin::IdentityAlways } else { Origin::IdentityByDefault };
+        column.default = Some(default_of_sequence(&sequence.name));
+        column.not_null = true;
+        altering.not_null.push(index);
+        altering.created_sequences.push(sequence);
+        Ok(())
     }
 
     /// Generated and identity columns have no default of their own.
@@ -283,6 +320,7 @@ impl Binder<'_> {
             altering.not_null.push(index);
         }
         altering.columns.push(ColumnSource::Computed(value));
+        altering.origins.push(None);
         Ok(())
     }
 
@@ -294,7 +332,9 @@ impl Binder<'_> {
         table: &ObjectName,
     ) -> Result<()> {
         let database = altering.database.clone();
-        self.add_constraint(&database, &mut altering.schema, constraint, table)?;
+        let (indexed, origins) = (altering.indexed.clone(), altering.origins.clone());
+        let indexed_on = |key: &[usize]| indexed_among(&indexed, &origins, key);
+        self.add_constraint(&database, &mut altering.schema, constraint, table, &indexed_on)?;
         let schema = &altering.schema;
         match &constraint.kind {
             ConstraintKind::PrimaryKey(_) => {
@@ -546,6 +586,9 @@ impl Binder<'_> {
             altering.not_null.push(index);
         }
         altering.retyped.push(index);
+        for key in altering.schema.all_keys().iter().filter(|key| key.contains(&index)) {
+            self.check_key_types(&altering.schema, key, pos)?;
+        }
         altering.keys.extend(altering.schema.all_keys().into_iter().filter(|key| key.contains(&index)));
         let (database, column) = (altering.database.clone(), altering.schema.columns[index].clone());
         self.default_of(&database, &column).map(drop)
@@ -568,12 +611,12 @@ impl Binder<'_> {
             schema.foreign_keys.remove(index);
             return Ok(());
         }
-        let mut keys = schema.all_keys();
-        keys.retain(|key| schema.is_visible_key(key));
+        let keys = altering.constraint_keys();
+        let schema = &altering.schema;
         match keys.iter().find(|key| is_it(&key_name(schema, key))) {
             Some(key) => self.drop_key(altering, key, cascade, name.pos),
             None if if_exists => Ok(()),
-            None => Err(self.undefined_constraint(&schema.name, name, &constraint_names(schema))),
+            None => Err(self.undefined_constraint(&schema.name, name, &altering.constraint_names())),
         }
     }
 
@@ -599,6 +642,9 @@ impl Binder<'_> {
             let (entry, index) = referred.first()?;
             Some((entry.table.schema().foreign_keys[*index].name.clone(), entry.name.clone()))
         });
+        // A unique index on the columns is a key, too.
+        let indexed = altering.indexed_on(key);
+        let user = user.filter(|_| indexed == 0);
         if let (false, Some((foreign, table))) = (cascade, user) {
             let message = format!(
                 "constraint \"{}\" is needed by foreign key \"{foreign}\" of table \"{table}\"; \
@@ -607,12 +653,15 @@ impl Binder<'_> {
             );
             return Err(self.at(Error::bind(message), pos));
         }
-        altering.drop_foreign_keys(&referred);
+        if indexed == 0 {
+            altering.drop_foreign_keys(&referred);
+        }
         let schema = &mut altering.schema;
         let own_name = schema.name.clone();
         let names: Vec<String> = key.iter().map(|&index| schema.columns[index].name.clone()).collect();
         schema.foreign_keys.retain(|foreign| {
-            !same_name(&foreign.table, &own_name)
+            indexed > 0
+                || !same_name(&foreign.table, &own_name)
                 || foreign.referenced.len() != names.len()
                 || !foreign.referenced.iter().all(|name| names.iter().any(|own| same_name(own, name)))
         });
@@ -620,6 +669,7 @@ impl Binder<'_> {
             schema.columns[*only].unique = false;
         }
         schema.keys.retain(|known| known != key);
+        schema.keys.extend(std::iter::repeat_n(key.to_vec(), indexed));
         schema.key_names.retain(|(known, _)| known != key);
         schema.deferrable_keys.retain(|(known, _)| known != key);
         if schema.primary_key == key {
@@ -643,114 +693,14 @@ impl Binder<'_> {
             return Ok(());
         }
         drop(names);
-        let mut keys = schema.all_keys();
-        keys.retain(|key| schema.is_visible_key(key));
+        let keys = altering.constraint_keys();
+        let schema = &mut altering.schema;
         if let Some(key) = keys.into_iter().find(|key| same_name(&key_name(schema, key), &name.value)) {
             schema.key_names.retain(|(named, _)| *named != key);
             schema.key_names.push((key, new_name.value.clone()));
             return Ok(());
         }
-        Err(self.undefined_constraint(&altering.schema.name, name, &known))
-    }
-}
-
-/// A table on its way from one schema to the next.
-struct Altering {
-    database: String,
-    table: Arc<TableEntry>,
-    schema: TableSchema,
-    columns: Vec<ColumnSource>,
-    not_null: Vec<usize>,
-    keys: Vec<Vec<usize>>,
-    /// Names of checks and foreign keys.
-    new_constraints: Vec<String>,
-    /// Columns of another type than before.
-    retyped: Vec<usize>,
-    altered: Vec<AlteredSchema>,
-    dropped_sequences: Vec<String>,
-    altered_sequences: Vec<SequenceSchema>,
-}
-
-impl Altering {
-    fn new(database: String, table: Arc<TableEntry>) -> Self {
-        let schema = table.table.schema().clone();
-        Self {
-            database,
-            columns: (0..schema.columns.len()).map(ColumnSource::Kept).collect(),
-            table,
-            schema,
-            not_null: Vec::new(),
-            keys: Vec::new(),
-            new_constraints: Vec::new(),
-            retyped: Vec::new(),
-            altered: Vec::new(),
-            dropped_sequences: Vec::new(),
-            altered_sequences: Vec::new(),
-        }
-    }
-
-    /// Where column `index` was before, if it was there.
-    fn old_index(&self, index: usize) -> Option<usize> {
-        match self.columns.get(index) {
-            Some(ColumnSource::Kept(old)) => Some(*old),
-            _ => None,
-        }
-    }
-
-    fn old_position(&self, name: &str) -> Option<usize> {
-        self.table.table.schema().position(name)
-    }
-
-    /// An expression over a row of the schema so far, over a row of the old one.
-    fn over_old_row(&self, expr: Expr) -> Expr {
-        let old = self.table.table.schema();
-        with_columns(expr, |index| match self.columns.get(index)? {
-            ColumnSource::Kept(position) => {
-                Some(Expr::Column { id: ColumnId(*position as u32), ty: old.columns[*position].ty.clone() })
-            }
-            ColumnSource::Computed(value) => Some(value.clone()),
-        })
-    }
-
-    /// Takes foreign keys of other tables away.
-    fn drop_foreign_keys(&mut self, keys: &[(Arc<TableEntry>, usize)]) {
-        for (entry, index) in keys {
-            let name = &entry.table.schema().foreign_keys[*index].name;
-            let altered = altered_entry(&mut self.altered, &self.database, entry);
-            altered.schema.foreign_keys.retain(|key| key.name != *name);
-        }
-    }
-
-    /// Takes a column away; the keys and foreign keys that it is part of go with it.
-    fn remove(&mut self, index: usize) {
-        let keep = |positions: &Vec<usize>| !positions.contains(&index);
-        let shift = |positions: &mut Vec<usize>| {
-            positions.iter_mut().filter(|position| **position > index).for_each(|position| *position -= 1);
-        };
-        self.schema.remove_column(index);
-        self.columns.remove(index);
-        self.keys.retain(keep);
-        self.keys.iter_mut().for_each(shift);
-        for positions in [&mut self.not_null, &mut self.retyped] {
-            positions.retain(|&position| position != index);
-            shift(positions);
-        }
-    }
-
-    /// Puts a new name into the stored expressions.
-    fn rewrite(&mut self, renamed: Renamed, old: &str, new: &str) -> Result<()> {
-        for check in &mut self.schema.checks {
-            check.condition = rename_in_expression(&check.condition, renamed, old, new)?;
-        }
-        for column in &mut self.schema.columns {
-            for text in column.origin.texts_mut() {
-                *text = rename_in_expression(text, renamed, old, new)?;
-            }
-            if let Origin::Indexed(indexed) = &column.origin {
-                column.name = indexed.name();
-            }
-        }
-        Ok(())
+        Err(self.undefined_constraint(&altering.schema.name, name, &altering.constraint_names()))
     }
 }
 

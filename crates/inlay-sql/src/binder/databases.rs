@@ -89,11 +89,23 @@ pub trait Databases: Sync {
         table.table.schema().all_keys()
     }
 
+    /// Column positions of each unique index of a table.
+    fn unique_indexes(&self, database: &str, table: &TableEntry) -> Vec<Vec<usize>> {
+        let _ = (database, table);
+        Vec::new()
+    }
+
     /// The table function `name`.
     fn table_function(&self, name: &str) -> Option<Arc<dyn TableFunction>>;
 
     /// Names of all table functions.
     fn table_function_names(&self) -> Vec<&'static str>;
+
+    /// What is at a path that is no table, if that can be seen: a file, a folder, or nothing, and then files like it.
+    fn path_advice(&self, path: &str) -> Option<String> {
+        let _ = path;
+        None
+    }
 }
 
 /// The value that a session got last from a sequence, if it got one.

@@ -77,7 +77,7 @@ impl Binder<'_> {
         }
         self.check_size(&schema, create.constraints.len(), create.name.pos())?;
         for constraint in &create.constraints {
-            self.add_constraint(&database, &mut schema, constraint, &create.name)?;
+            self.add_constraint(&database, &mut schema, constraint, &create.name, &|_| 0)?;
         }
         let replaces = create.on_existing == OnExisting::Replace;
         if let (true, Some((referring, index))) = (
@@ -159,6 +159,22 @@ impl Binder<'_> {
             }
             ColumnOrigin::Serial => SequenceOptions { pos, ..SequenceOptions::default() },
         };
+        let sequence = self.identity_sequence(database, &schema.name, (name.as_str(), &ty), &options, pos)?;
+        added.not_null = true;
+        added.default = Some(default_of_sequence(&sequence.name));
+        sequences.push(sequence);
+        Ok(added)
+    }
+
+    /// The sequence that a column of a table, with its type, takes its values from.
+    pub(super) fn identity_sequence(
+        &self,
+        database: &str,
+        table: &str,
+        (column, ty): (&str, &LogicalType),
+        options: &SequenceOptions,
+        pos: Pos,
+    ) -> Result<SequenceSchema> {
         let largest = match ty {
             LogicalType::SmallInt => i64::from(i16::MAX),
             LogicalType::Integer => i64::from(i32::MAX),
@@ -168,14 +184,11 @@ impl Binder<'_> {
                 return Err(self.at(Error::type_mismatch(message), pos));
             }
         };
-        let sequence_name = self.free_sequence_name(database, &format!("{}_{name}_seq", schema.name));
-        let mut sequence = SequenceSchema { max: largest, ..SequenceSchema::new(sequence_name) };
-        self.apply_options(&mut sequence, &options, Some(largest))?;
-        sequence.owner = Some((schema.name.clone(), name.clone()));
-        added.not_null = true;
-        added.default = Some(default_of_sequence(&sequence.name));
-        sequences.push(sequence);
-        Ok(added)
+        let name = self.free_sequence_name(database, &format!("{table}_{column}_seq"));
+        let mut sequence = SequenceSchema { max: largest, ..SequenceSchema::new(name) };
+        self.apply_options(&mut sequence, options, Some(largest))?;
+        sequence.owner = Some((table.to_string(), column.to_string()));
+        Ok(sequence)
     }
 
     fn free_sequence_name(&self, database: &str, wanted: &str) -> String {
@@ -229,6 +242,7 @@ impl Binder<'_> {
         schema: &mut TableSchema,
         constraint: &ast::TableConstraint,
         table: &ObjectName,
+        indexed_on: &dyn Fn(&[usize]) -> usize,
     ) -> Result<()> {
         match &constraint.kind {
             ConstraintKind::PrimaryKey(names) => {
@@ -241,13 +255,15 @@ impl Binder<'_> {
                 key.iter().for_each(|&index| schema.columns[index].not_null = true);
                 schema.primary_key.clone_from(&key);
                 self.name_key(schema, constraint, &key)?;
-                add_key(schema, key, constraint.deferral);
+                let indexed = indexed_on(&key);
+                add_key(schema, key, constraint.deferral, indexed);
             }
             ConstraintKind::Unique(names) => {
                 let key = self.column_indexes(schema, names, table)?;
                 self.check_key_types(schema, &key, constraint.pos)?;
                 self.name_key(schema, constraint, &key)?;
-                add_key(schema, key, constraint.deferral);
+                let indexed = indexed_on(&key);
+                add_key(schema, key, constraint.deferral, indexed);
             }
             ConstraintKind::Check(condition, text) => {
                 let bound = self.row_condition(schema, condition)?;
@@ -431,7 +447,11 @@ impl Binder<'_> {
     pub(super) fn create_view(&mut self, create: &ast::CreateView) -> Result<plan::Statement> {
         let (database, key) = self.new_name(&create.name, create.temporary)?;
         // Bound once here, so that a mistake shows at creation.
-        let bound = self.query(&create.query)?;
+        // Names mean what they will mean when the view is read.
+        let stored_in = self.stored_in.replace(super::object::Home::of(&database, &key));
+        let bound = self.query(&create.query);
+        self.stored_in = stored_in;
+        let bound = bound?;
         if let Some(surplus) = create.columns.get(bound.output.len()) {
             let (names, columns) = (create.columns.len(), bound.output.len());
             let message = format!("view \"{}\" has {columns} columns, {names} names are given", create.name);
@@ -534,10 +554,17 @@ pub(super) fn constraint_names(schema: &TableSchema) -> Vec<String> {
     keys.chain(checks).chain(schema.foreign_keys.iter().map(|key| key.name.clone())).collect()
 }
 
-/// Adds a key unless it is there; of two declarations of one key the stricter counts.
-pub(super) fn add_key(schema: &mut TableSchema, key: Vec<usize>, deferral: Deferral) {
-    let is_there = schema.all_keys().contains(&key);
-    if deferral != Deferral::Never {
+/// Whether a constraint says that columns are a key, beside so many unique indexes on them.
+pub(super) fn has_constraint(schema: &TableSchema, key: &[usize], indexed: usize) -> bool {
+    let is_marked = matches!(key, [only] if schema.columns[*only].unique);
+    is_marked || schema.keys.iter().filter(|known| *known == key).count() > indexed
+}
+
+/// Adds the key of a constraint unless one is there; of two declarations of one key the stricter counts. `indexed` unique
+/// indexes are on the same columns, whose keys are theirs alone.
+pub(super) fn add_key(schema: &mut TableSchema, key: Vec<usize>, deferral: Deferral, indexed: usize) {
+    let is_there = has_constraint(schema, &key, indexed);
+    if deferral != Deferral::Never && indexed == 0 {
         if !is_there {
             schema.deferrable_keys.push((key.clone(), deferral));
             schema.keys.push(key);
@@ -553,7 +580,7 @@ pub(super) fn add_key(schema: &mut TableSchema, key: Vec<usize>, deferral: Defer
 }
 
 /// The default of a column that takes its values from a sequence.
-fn default_of_sequence(sequence: &str) -> String {
+pub(super) fn default_of_sequence(sequence: &str) -> String {
     format!("nextval('{}')", sequence.replace('\'', "''"))
 }
 

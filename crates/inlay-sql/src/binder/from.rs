@@ -231,6 +231,10 @@ impl Binder<'_> {
     /// The error for an unknown table; CTEs count as near names.
     fn undefined_table(&self, name: &ObjectName) -> Error {
         let path = name.to_string();
+        let advice = if name.is_string { self.context.catalog.path_advice(&path) } else { None };
+        if let Some(advice) = advice {
+            return Error::UndefinedTable { name: path, candidates: Candidates::Advice(advice) };
+        }
         if name.is_string && path.contains(['.', '/', '\\']) {
             let advice = format!(
                 "a file of this name is read by read_csv('{path}'), read_json, read_parquet, read_arrow, read_xlsx or read_text"
@@ -258,6 +262,7 @@ impl Binder<'_> {
         let crate::parser::ast::StatementKind::Query(query) = &statement.kind else {
             return Err(Error::internal(format!("the text of view \"{}\" is no query", view.name)));
         };
+        self.note_source(&statement.sql, || format!("view \"{}\"", view.name));
         let sql = std::mem::replace(&mut self.sql, Arc::clone(&statement.sql));
         let scopes = std::mem::take(&mut self.scopes);
         let ctes = std::mem::take(&mut self.ctes);

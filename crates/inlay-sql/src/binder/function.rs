@@ -164,7 +164,13 @@ impl Binder<'_> {
         } else {
             format!("function \"{written}\" does not exist")
         };
-        Error::UndefinedFunction { message, candidates: near_names(written, known.into_iter()) }
+        // Operators are functions, too, and a name of one letter is like all of them.
+        let is_name = |known: &&str| known.starts_with(|first: char| first.is_alphabetic() || first == '_');
+        let near = match written.chars().count() {
+            0 | 1 => Vec::new(),
+            _ => near_names(written, known.into_iter().filter(is_name)),
+        };
+        Error::UndefinedFunction { message, candidates: near }
     }
 
     /// A part of a date, time or interval.

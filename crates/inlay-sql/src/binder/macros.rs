@@ -225,6 +225,7 @@ impl Binder<'_> {
         let (overload, parameters) = self.matching_overload(name, &text.overloads, call, pos)?;
         let own_sql = Arc::clone(&text.sql);
         let own_home = Home::of(database, &definition.name);
+        self.note_source(&own_sql, || format!("macro \"{}\"", definition.name));
         let sql = std::mem::replace(&mut self.sql, Arc::clone(&own_sql));
         let home = self.stored_in.replace(own_home.clone());
         let (caller, scope_count) = (self.macros.active, self.scopes.len());

@@ -12,6 +12,7 @@
 //! Called by the facade for every statement; views and defaults are bound from their stored text.
 
 mod alter;
+mod altering;
 mod asof;
 mod attempt;
 mod build;
@@ -184,6 +185,8 @@ struct Binder<'a> {
     /// The text of the statement.
     statement_sql: Arc<str>,
     columns: Columns,
+    /// Texts of views and macros that were bound, and whose they are.
+    sources: Vec<(Arc<str>, String)>,
     /// Innermost last.
     scopes: Vec<Scope>,
     /// Innermost last.
@@ -276,6 +279,7 @@ impl<'a> Binder<'a> {
             open_onces: 0,
             given: Vec::new(),
             stored_in: None,
+            sources: Vec::new(),
             merge_action: None,
             prepared: Vec::new(),
             row_scopes: 0,
@@ -286,7 +290,15 @@ impl<'a> Binder<'a> {
 impl Binder<'_> {
     /// `error` with its place in the text being bound.
     fn at(&self, error: Error, pos: Pos) -> Error {
-        error.at(pos.line, pos.column, &self.sql)
+        let of = self.sources.iter().find(|(text, _)| Arc::ptr_eq(text, &self.sql));
+        error.at_of(pos.line, pos.column, &self.sql, of.map_or("", |(_, of)| of))
+    }
+
+    /// Remembers whose a text is.
+    fn note_source(&mut self, text: &Arc<str>, of: impl FnOnce() -> String) {
+        if !self.sources.iter().any(|(known, _)| Arc::ptr_eq(known, text)) {
+            self.sources.push((Arc::clone(text), of()));
+        }
     }
 
     /// The place of an expression that may fail when it is run: known while the statement's own text is bound.

@@ -5,7 +5,7 @@
 use super::Binder;
 use super::objects::enum_labels;
 use crate::parser::ast::{ExprKind, Ident, ObjectName, Pos, QueryBody, SelectItem, StatementKind};
-use crate::parser::types::unresolved_name;
+use crate::parser::types::{near_types, unresolved_name};
 use crate::parser::{parse_statement, parse_type};
 use inlay_catalog::DefinitionKind;
 use inlay_types::{EnumType, Error, Field, LogicalType, Result};
@@ -58,7 +58,13 @@ impl Binder<'_> {
     fn type_named(&self, parts: &[String], pos: Pos, fuel: usize) -> Result<LogicalType> {
         let ident = |part: &String| Ident { value: part.clone(), pos };
         let name = ObjectName { parts: parts.iter().map(ident).collect(), is_string: false };
-        let (_, definition) = self.definition(DefinitionKind::Type, &name)?;
+        let (_, definition) = self.definition(DefinitionKind::Type, &name).map_err(|error| match parts {
+            [one] if !error.to_string().contains("did you mean") => match near_types(one) {
+                near if near.is_empty() => error,
+                near => self.at(Error::bind(format!("type \"{one}\" does not exist; {near}")), pos),
+            },
+            _ => error,
+        })?;
         if let Some(labels) = enum_labels(&definition.sql) {
             return Ok(LogicalType::Enum(Arc::new(EnumType::new(labels)?)));
         }

@@ -46,6 +46,7 @@ pub(super) fn tokens_of(sql: &str) -> Result<(Vec<TokenWithSpan>, Vec<Arc<Consta
         (at, pos) = (run.end, end);
     }
     tokenize(&sql[at..], pos, sql, &mut tokens)?;
+    super::colon::name_parameters(&mut tokens);
     Ok((tokens, constants))
 }
 

@@ -507,8 +507,14 @@ impl Context<'_, '_> {
                         let (using, collation) = collated_column(&name, using);
                         AlterAction::SetType { name, data_type, using, collation }
                     }
-                    C::AddGenerated { .. } => {
-                        return Err(self.at(unsupported("ALTER COLUMN ... ADD GENERATED"), name.pos));
+                    C::AddGenerated { generated_as, sequence_options } => {
+                        let kind = generated_as.unwrap_or(ast::GeneratedAs::ByDefault);
+                        match self.generated(kind, sequence_options, None, name.pos)? {
+                            ColumnOrigin::Identity { always, options } => {
+                                AlterAction::AddIdentity { name, always, options }
+                            }
+                            _ => return Err(self.at(unsupported("ALTER COLUMN ... ADD GENERATED"), name.pos)),
+                        }
                     }
                 }
             }

@@ -7,6 +7,7 @@ use super::ast::{
     BinaryOp, Constants, Expr, ExprKind, FunctionCall, Ident, Literal, OrderItem, Pos, UnaryOp,
 };
 use super::convert::{Context, pos_of, unsupported};
+use inlay_types::error::shortened;
 use inlay_types::{Error, LogicalType, Result};
 use sqlparser::ast::{self, BinaryOperator, UnaryOperator};
 use sqlparser::tokenizer::Token;
@@ -362,7 +363,8 @@ impl Context<'_, '_> {
             ast::Value::Number(digits, _) => Literal::Number(digits.replace('_', "")),
             ast::Value::HexStringLiteral(digits) => {
                 let bytes = blob_from_hex(&digits).ok_or_else(|| {
-                    let message = format!("x'{digits}' is not an even number of hexadecimal digits");
+                    let message =
+                        format!("x'{}' is not an even number of hexadecimal digits", shortened(&digits));
                     self.at(Error::Syntax { message }, pos_of(location))
                 })?;
                 Literal::Blob(bytes)
@@ -372,6 +374,11 @@ impl Context<'_, '_> {
                     Ok(number) => Ok(ExprKind::Position(number)),
                     Err(_) => Err(self.at(Error::bind(format!("{text} is no position")), pos_of(location))),
                 };
+            }
+            ast::Value::Placeholder(text) if text.starts_with(':') => {
+                let message =
+                    format!("expected a value, found \"{text}\"; a parameter is written :name or $name");
+                return Err(self.at(Error::Syntax { message }, pos_of(location)));
             }
             ast::Value::Placeholder(text) => {
                 let parameter = self.parameter(&text, location).map_err(|e| self.at(e, pos_of(location)))?;

@@ -5,7 +5,7 @@
 //! - `USING SAMPLE ...`: taken out; remembered by the place of the SELECT (or leading FROM) that it belongs to.
 //! - `TABLESAMPLE ...`: taken out; a mark is left in its place, a sample of as many rows as its number says.
 //! - `TABLE t` as a query is written `FROM t`: the crate drops what follows it.
-//! - `LIMIT n PERCENT` is written `LIMIT n %`.
+//! - `LIMIT n PERCENT` is written `LIMIT n %`, whatever n is.
 //!
 //! A text without these words is not walked over twice.
 
@@ -69,7 +69,7 @@ impl Lifter<'_> {
         let mut levels = vec![Level::default()];
         let mut materialized = None;
         let mut keys = None;
-        let mut in_limit = false;
+        let mut in_limit: Option<usize> = None;
         while let Some(token) = self.tokens.get(self.at) {
             let start = token.span.start;
             let level_select = levels.last().and_then(|level| level.select);
@@ -123,7 +123,7 @@ impl Lifter<'_> {
                     self.at += 1;
                     continue;
                 }
-                Token::Word(_) if is_word(token, "PERCENT") && in_limit => {
+                Token::Word(_) if is_word(token, "PERCENT") && in_limit == Some(0) => {
                     self.out.push(TokenWithSpan { token: Token::Mod, span: token.span });
                     self.at += 1;
                     continue;
@@ -139,8 +139,13 @@ impl Lifter<'_> {
                 }
                 _ => {}
             }
-            in_limit = is_word(token, "LIMIT")
-                || in_limit && matches!(token.token, Token::Whitespace(_) | Token::Number(..));
+            in_limit = match (&token.token, in_limit) {
+                (Token::Word(_), _) => is_word(token, "LIMIT").then_some(0),
+                (Token::SemiColon | Token::Comma, _) => None,
+                (Token::LParen, Some(depth)) => Some(depth + 1),
+                (Token::RParen, Some(depth)) => usize::checked_sub(depth, 1),
+                (_, within) => within,
+            };
             self.out.push(token.clone());
             self.at += 1;
         }

@@ -5,7 +5,7 @@ use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
 
 /// Words that a query goes on with.
-const CLAUSES: [&str; 21] = [
+const CLAUSES: [&str; 23] = [
     "FROM",
     "WHERE",
     "GROUP",
@@ -27,6 +27,32 @@ const CLAUSES: [&str; 21] = [
     "VALUES",
     "SELECT",
     "RETURNING",
+    "BETWEEN",
+    "ILIKE",
+];
+
+/// Words that a statement begins with.
+const STATEMENTS: [&str; 20] = [
+    "SELECT",
+    "INSERT",
+    "UPDATE",
+    "DELETE",
+    "CREATE",
+    "ALTER",
+    "DROP",
+    "FROM",
+    "WITH",
+    "VALUES",
+    "MERGE",
+    "COPY",
+    "EXPLAIN",
+    "DESCRIBE",
+    "SUMMARIZE",
+    "ATTACH",
+    "BEGIN",
+    "COMMIT",
+    "ROLLBACK",
+    "PRAGMA",
 ];
 
 /// The message where a statement should have ended, with what may have been meant.
@@ -44,11 +70,12 @@ fn advice(parser: &Parser, last: usize, found: &Token) -> Option<String> {
     if *found == Token::Comma {
         // LIMIT 5, 10 of MySQL and SQLite: the first number is the offset.
         let tokens = significant(parser, last);
-        if let [offset @ Token::Number(..), word, ..] = tokens.as_slice()
+        if let [offset @ (Token::Number(..) | Token::Placeholder(_)), word, ..] = tokens.as_slice()
             && is_word(word, "LIMIT")
         {
             let limit = parser.peek_nth_token_ref(1).token.clone();
-            return Some(format!("write LIMIT {limit} OFFSET {offset}"));
+            let order = if limit.to_string() == "?" { "; the offset comes last" } else { "" };
+            return Some(format!("write LIMIT {limit} OFFSET {offset}{order}"));
         }
         return None;
     }
@@ -62,7 +89,10 @@ fn advice(parser: &Parser, last: usize, found: &Token) -> Option<String> {
         }
         near_names(&word.value, CLAUSES.into_iter()).first().map(|near| near.trim_matches('"').to_string())
     };
-    let meant = meant(found).or_else(|| before.as_ref().and_then(meant))?;
+    if before.as_ref().is_some_and(|before| is_word(before, "MOD")) {
+        return Some("% gives the remainder of a division".into());
+    }
+    let meant = before.as_ref().and_then(meant).or_else(|| meant(found))?;
     Some(format!("did you mean {meant}?"))
 }
 
@@ -78,6 +108,11 @@ fn is_word(token: &Token, wanted: &str) -> bool {
 
 /// A message of the crate, in which tokens may stand as its own structures.
 pub(super) fn without_structs(message: &str) -> String {
+    if let Some(first) = message.strip_prefix("expected an SQL statement, found ") {
+        let near = near_names(first, STATEMENTS.into_iter());
+        let hint = near.first().map(|near| format!("; did you mean {}?", near.trim_matches('"')));
+        return format!("{message}{}", hint.unwrap_or_default());
+    }
     let Some(rest) = message.strip_prefix("No infix parser for token ") else { return message.to_string() };
     // Word(Word { value: "DIV", quote_style: None, keyword: DIV })
     let word = rest.split_once("value: \"").and_then(|(_, rest)| rest.split_once('"')).map(|(word, _)| word);

@@ -9,6 +9,7 @@
 pub mod ast;
 mod body;
 mod change;
+mod colon;
 mod constants;
 mod convert;
 mod define;

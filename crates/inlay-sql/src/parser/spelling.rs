@@ -46,7 +46,9 @@ impl Reader<'_> {
 /// Rewrites the tokens of what the crate does not read.
 pub(super) fn respell(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let tokens = super::table_arguments::respell(tokens);
-    super::type_words::respell(collated_types(name_columns(short_merges(merge_using(pivots(tokens))))))
+    super::type_words::respell(collated_types(name_columns(short_merges(merge_using(pivots(fetched(
+        tokens,
+    )))))))
 }
 
 pub(super) fn is_word(token: &TokenWithSpan, expected: &str) -> bool {
@@ -199,6 +201,60 @@ fn collated_types(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
         at = collate + 5;
     }
     tokens
+}
+
+/// Writes `FETCH FIRST (n) ROWS` without the parentheses around a single number or parameter, and `FETCH FIRST (a + b) ROWS
+/// ONLY` as `LIMIT (a + b)`: the crate reads a value there.
+fn fetched(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let mut at = 0;
+    while let Some(fetch) = (at..tokens.len()).find(|&index| is_keyword(&tokens[index], Keyword::FETCH)) {
+        at = fetch + 1;
+        let solid: Vec<usize> =
+            (at..tokens.len()).filter(|&index| !is_blank(&tokens[index])).take(2).collect();
+        let [first, open] = solid.as_slice() else { break };
+        let is_first = [Keyword::FIRST, Keyword::NEXT].iter().any(|&word| is_keyword(&tokens[*first], word));
+        if !is_first || tokens[*open].token != Token::LParen {
+            continue;
+        }
+        let Some(close) = closing(&tokens, *open) else { break };
+        let inner: Vec<usize> = (open + 1..close).filter(|&index| !is_blank(&tokens[index])).collect();
+        if let [only] = inner.as_slice()
+            && matches!(tokens[*only].token, Token::Number(..) | Token::Placeholder(_))
+        {
+            let value = tokens[*only].clone();
+            tokens.splice(open..=&close, [value]);
+            continue;
+        }
+        let behind: Vec<usize> =
+            (close + 1..tokens.len()).filter(|&index| !is_blank(&tokens[index])).take(2).collect();
+        if let [rows, only] = behind.as_slice()
+            && [Keyword::ROW, Keyword::ROWS].iter().any(|&word| is_keyword(&tokens[*rows], word))
+            && is_keyword(&tokens[*only], Keyword::ONLY)
+        {
+            tokens.drain(close + 1..=*only);
+            let span = tokens[fetch].span;
+            tokens.splice(fetch..=*first, [TokenWithSpan { token: Token::make_keyword("LIMIT"), span }]);
+        }
+    }
+    tokens
+}
+
+/// Where the parenthesis at `open` is closed.
+fn closing(tokens: &[TokenWithSpan], open: usize) -> Option<usize> {
+    let mut depth = 0usize;
+    for (index, token) in tokens.iter().enumerate().skip(open) {
+        match token.token {
+            Token::LParen => depth += 1,
+            Token::RParen => {
+                depth -= 1;
+                if depth == 0 {
+                    return Some(index);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
 }
 
 fn is_keyword(token: &TokenWithSpan, keyword: Keyword) -> bool {

@@ -1,6 +1,7 @@
 //! Type names to [`LogicalType`]: SQL's, PostgreSQL's and DuckDB's spellings.
 
 use super::convert::{Context, unsupported};
+use inlay_types::candidates::near_names;
 use inlay_types::{EnumType, Error, Field, LogicalType, Result};
 use sqlparser::ast::{
     ArrayElemTypeDef, DataType, EnumMember, ExactNumberInfo, ObjectName, StructField, TimezoneInfo,
@@ -88,7 +89,7 @@ impl Context<'_, '_> {
             },
             DataType::Interval { .. } => LogicalType::Interval,
             DataType::Uuid => LogicalType::Uuid,
-            DataType::JSON => LogicalType::Json,
+            DataType::JSON | DataType::JSONB => LogicalType::Json,
             DataType::Bit(_) | DataType::BitVarying(_) => LogicalType::Bit,
             DataType::Array(
                 ArrayElemTypeDef::SquareBracket(element, size) | ArrayElemTypeDef::Qualified(element, size),
@@ -124,6 +125,10 @@ impl Context<'_, '_> {
                     return Err(Error::bind("a MAP has the types of its keys and of its values"));
                 };
                 checked(LogicalType::map(self.type_of_word(key)?, self.type_of_word(value)?))?
+            }
+            DataType::Custom(name, _) => {
+                let alternative = Some(near_types(&name.to_string())).filter(|near| !near.is_empty());
+                return Err(Error::Unsupported { feature: format!("the type {written}"), alternative });
             }
             other => return Err(unsupported(format!("the type {other}"))),
         })
@@ -169,9 +174,74 @@ impl Context<'_, '_> {
             "TIMETZ" => LogicalType::TimeTz,
             "UUID" | "GUID" => LogicalType::Uuid,
             "BIT" | "BITSTRING" => LogicalType::Bit,
-            "JSON" => LogicalType::Json,
+            "JSON" | "JSONB" => LogicalType::Json,
             _ => unresolved(&ident)?,
         })
+    }
+}
+
+/// Names that types have, for who misspelt one.
+const NAMES: [&str; 31] = [
+    "BIGINT",
+    "BIT",
+    "BLOB",
+    "BOOLEAN",
+    "CHAR",
+    "DATE",
+    "DECIMAL",
+    "DOUBLE",
+    "ENUM",
+    "FLOAT",
+    "HUGEINT",
+    "INTEGER",
+    "INTERVAL",
+    "JSON",
+    "NUMERIC",
+    "REAL",
+    "SMALLINT",
+    "STRING",
+    "STRUCT",
+    "TEXT",
+    "TIME",
+    "TIMESTAMP",
+    "TIMESTAMPTZ",
+    "TINYINT",
+    "UBIGINT",
+    "UHUGEINT",
+    "UINTEGER",
+    "USMALLINT",
+    "UTINYINT",
+    "UUID",
+    "VARCHAR",
+];
+
+/// What other systems call their types, and what to write here.
+const FOREIGN: [(&str, &str); 13] = [
+    ("NUMBER", "DECIMAL(precision, scale), or DOUBLE"),
+    ("MONEY", "DECIMAL(18, 2)"),
+    ("SMALLMONEY", "DECIMAL(18, 2)"),
+    ("VARCHAR2", "VARCHAR"),
+    ("NVARCHAR2", "VARCHAR"),
+    ("NTEXT", "VARCHAR"),
+    ("CITEXT", "VARCHAR COLLATE NOCASE"),
+    ("DATETIME2", "TIMESTAMP"),
+    ("SMALLDATETIME", "TIMESTAMP"),
+    ("DATETIMEOFFSET", "TIMESTAMP WITH TIME ZONE"),
+    ("UNIQUEIDENTIFIER", "UUID"),
+    ("IMAGE", "BLOB"),
+    ("RAW", "BLOB"),
+];
+
+/// What somebody who wrote a type that does not exist may have meant; empty where nothing is like it.
+pub(crate) fn near_types(name: &str) -> String {
+    if let Some((_, own)) = FOREIGN.iter().find(|(foreign, _)| foreign.eq_ignore_ascii_case(name)) {
+        return format!("write {own}");
+    }
+    let near = near_names(name, NAMES.into_iter());
+    if near.is_empty() {
+        String::new()
+    } else {
+        format!("did you mean {}?", near.join(" or ").replace('"', ""))
     }
 }
 

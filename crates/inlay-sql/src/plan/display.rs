@@ -96,7 +96,11 @@ impl<'a> Printer<'a> {
             return id.to_string();
         }
         let name = &self.columns.get(id).name;
-        if self.ambiguous.contains(&id) || name.is_empty() { format!("{name}{id}") } else { name.clone() }
+        let name = match shortened(name) {
+            (name, None) => name.to_string(),
+            (name, Some(_)) => format!("{name}..."),
+        };
+        if self.ambiguous.contains(&id) || name.is_empty() { format!("{name}{id}") } else { name }
     }
 
     fn names(&self, ids: impl IntoIterator<Item = ColumnId>) -> String {
@@ -578,13 +582,38 @@ fn is_operator(name: &str) -> bool {
 
 fn literal(value: &Value) -> String {
     match value {
-        Value::Varchar(text) => format!("'{}'", text.replace('\'', "''")),
+        Value::Varchar(text) => quoted(text),
         Value::Null | Value::Boolean(_) | Value::Real(_) | Value::Double(_) | Value::Decimal { .. } => {
             value.to_string()
         }
-        other if other.as_i128().is_none() && !other.logical_type().is_integer() => format!("'{value}'"),
+        other if other.as_i128().is_none() && !other.logical_type().is_integer() => {
+            match shortened(&value.to_string()) {
+                (text, None) => format!("'{text}'"),
+                (text, Some(length)) => format!("'{text}...' ({length} characters)"),
+            }
+        }
         other => other.to_string(),
     }
+}
+
+/// A text as a literal; of a long one the beginning, and how long it is.
+fn quoted(text: &str) -> String {
+    match shortened(text) {
+        (text, None) => format!("'{}'", text.replace('\'', "''")),
+        (text, Some(length)) => format!("'{}...' ({length} characters)", text.replace('\'', "''")),
+    }
+}
+
+/// The beginning of a text, and its length if that is not all.
+fn shortened(text: &str) -> (&str, Option<usize>) {
+    const SHOWN_MAX: usize = 60;
+    /// A text hardly longer than what is shown is shown whole.
+    const WHOLE_MAX: usize = 80;
+    if text.len() <= WHOLE_MAX || text.chars().nth(WHOLE_MAX).is_none() {
+        return (text, None);
+    }
+    let end = text.char_indices().nth(SHOWN_MAX).map_or(text.len(), |(end, _)| end);
+    (&text[..end], Some(text.chars().count()))
 }
 
 /// A text as a JSON string.

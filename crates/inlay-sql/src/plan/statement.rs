@@ -343,6 +343,8 @@ pub struct AlterTable {
     pub schema: TableSchema,
     /// Where each column of `schema` comes from.
     pub columns: Vec<ColumnSource>,
+    /// Which column of the old table each column of `schema` is, whatever its values are made of; absent for new ones.
+    pub origins: Vec<Option<usize>>,
     /// What must hold for the rows there are, besides the keys of `schema`.
     pub verify: Verification,
     /// Other tables whose foreign keys name what was renamed or dropped.

@@ -125,18 +125,37 @@ impl Home {
     }
 }
 
+/// What a checkpoint compacts.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Tidy {
+    /// No table.
+    FileAlone,
+    /// What has gaps enough.
+    WhereWorthIt,
+    /// Whatever has gaps.
+    Thoroughly,
+}
+
 impl Store {
     /// Puts everything committed into the file. Does nothing for a database in memory.
     pub fn checkpoint(&self) -> Result<()> {
-        self.checkpoint_and_tidy(false)
+        self.checkpoint_and_tidy(Tidy::WhereWorthIt)
     }
 
-    /// A checkpoint that compacts tables before and the file afterwards: where it is worth it, or wherever it can.
-    pub(super) fn checkpoint_and_tidy(&self, thoroughly: bool) -> Result<()> {
+    /// A checkpoint that moves no rows: open transactions that began before can change them.
+    pub fn checkpoint_as_it_is(&self) -> Result<()> {
+        self.checkpoint_and_tidy(Tidy::FileAlone)
+    }
+
+    /// A checkpoint that compacts tables before and the file afterwards.
+    pub(super) fn checkpoint_and_tidy(&self, tidy: Tidy) -> Result<()> {
         let Some(durable) = &self.durable else { return Ok(()) };
         self.check_writable()?;
         let mut done = self.checkpointed.lock();
-        self.compact_changed(&done, thoroughly)?;
+        let thoroughly = tidy == Tidy::Thoroughly;
+        if tidy != Tidy::FileAlone {
+            self.compact_changed(&done, thoroughly)?;
+        }
         let (state, logged, rewritten) = {
             let mut commits = self.commits.lock();
             self.retreat(&mut commits)?;

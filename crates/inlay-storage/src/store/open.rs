@@ -213,10 +213,8 @@ impl Drop for Store {
         // Whatever fails here is in the log.
         let is_closed = self.close().is_ok();
         if let Some(durable) = self.durable.as_ref().filter(|_| is_closed && self.check_writable().is_ok()) {
-            // Everything is in the file, which is not found beside this log any more: another one may be, some day.
-            if durable.place.leads().is_ok_and(|leads| leads != Leads::Here) {
-                let _ = durable.wal.remove();
-            }
+            // Everything is in the file, whose header says so: nobody needs the log. The file is locked until it is gone.
+            let _ = durable.wal.remove();
         }
     }
 }

@@ -126,14 +126,25 @@ impl Transaction {
     /// Notes that it read the rows of a table that satisfy a condition; all of them without one.
     pub fn record_read(&self, table: ObjectId, predicate: Option<Arc<dyn RowPredicate>>) {
         if self.options.isolation == Isolation::Serializable && !self.options.read_only {
-            self.inner.lock().reads.push((table, predicate));
+            self.note_read(table, predicate);
         }
     }
 
     /// Notes rows that a constraint or a conflict was looked up by, which must stay as they are at every isolation level; all
     /// of the table without a condition.
     pub fn record_dependency(&self, table: ObjectId, predicate: Option<Arc<dyn RowPredicate>>) {
-        self.inner.lock().reads.push((table, predicate));
+        self.note_read(table, predicate);
+    }
+
+    /// A condition names columns by their positions in the table as it is here. Once this transaction has altered it, those are
+    /// not the positions in what others commit, so that any change by them counts.
+    fn note_read(&self, table: ObjectId, predicate: Option<Arc<dyn RowPredicate>>) {
+        let mut inner = self.inner.lock();
+        let is_altered = inner.tables.get(&table).is_some_and(|own| match self.base.object(table) {
+            Some(Object::Table(slot)) => !slot.loaded().is_some_and(|base| own.has_schema_of(&base)),
+            _ => false,
+        });
+        inner.reads.push((table, predicate.filter(|_| !is_altered)));
     }
 
     /// Notes an object that something it defines refers to: neither may be committed without the other.

@@ -10,6 +10,7 @@ use super::{Table, TableSnapshot, Writer};
 use crate::index::{Index, PendingKeys};
 use crate::interrupted::check_interrupt;
 use crate::schema::{Deferral, TableSchema};
+use inlay_types::error::shortened;
 use inlay_types::{Error, LogicalType, PhysicalType, Result, Value, Vector};
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -323,7 +324,8 @@ pub(super) fn violation(schema: &TableSchema, columns: &[usize], values: &[Vecto
     let names: Vec<&str> = columns.iter().map(|c| schema.columns[*c].name.as_str()).collect();
     let mut shown = String::new();
     for (index, value) in values.iter().enumerate() {
-        let _ = write!(shown, "{}{}", if index > 0 { ", " } else { "" }, value.get(row));
+        let value = value.get(row).to_string();
+        let _ = write!(shown, "{}{}", if index > 0 { ", " } else { "" }, shortened(&value));
     }
     let key = names.join(", ");
     let table = &schema.name;

@@ -261,6 +261,11 @@ impl Table {
         &self.schema
     }
 
+    /// Whether neither was altered since the other one.
+    pub(crate) fn has_schema_of(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.schema, &other.schema)
+    }
+
     /// The budget that the table's memory comes from.
     pub fn budget(&self) -> &MemoryBudget {
         &self.budget

@@ -260,8 +260,7 @@ impl Wal {
         place.leads()
     }
 
-    /// Removes the log of a file that it is not found beside any more, if the name still leads to it. Everything in it is
-    /// in the file.
+    /// Removes the log of a file that is closed, if the name still leads to it. Everything in it is in the file.
     pub fn remove(&self) -> Result<()> {
         let state = self.state.lock();
         if state.place.leads()? != Leads::Here {

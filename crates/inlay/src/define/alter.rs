@@ -6,17 +6,18 @@ use super::sequence::change_sequence;
 use crate::change::checks::Checks;
 use crate::change::rows::layout;
 use crate::change::writer::RowWriter;
+use crate::database::same_name;
 use crate::execute::Run;
 use crate::result::QueryResult;
 use inlay_catalog::{Table, TableSchema};
 use inlay_exec::expression::Program;
 use inlay_sql::plan::Expr;
 use inlay_sql::plan::statement::{AlterTable, BoundCheck, ColumnSource as Source};
-use inlay_storage::store::{IndexDefinition, Object, Transaction};
+use inlay_storage::store::{IndexDefinition, Object, ObjectId, Transaction};
 use inlay_storage::table::{Alteration, ColumnSource};
 use inlay_storage::{Column, RowGroup};
 use inlay_types::limits;
-use inlay_types::{Batch, Result, VECTOR_SIZE, Vector, VectorBuilder};
+use inlay_types::{Batch, Error, Result, VECTOR_SIZE, Vector, VectorBuilder};
 use std::sync::Arc;
 
 impl Run<'_> {
@@ -45,14 +46,16 @@ impl Run<'_> {
             change_sequence(&transaction, &sequence.name, sequence, None)?;
         }
         let column = |index: usize| {
-            let is_it = |source: &&Source| matches!(source, Source::Kept(kept) if *kept == index);
-            let new = alter.columns.iter().zip(&alter.schema.columns).find(|(source, _)| is_it(source));
-            (old.schema().columns[index].name.clone(), new.map(|(_, column)| column.name.clone()))
+            let new = alter.origins.iter().position(|origin| *origin == Some(index));
+            let new = new.map(|new| alter.schema.columns[new].name.clone());
+            (old.schema().columns[index].name.clone(), new)
         };
         let moved: Vec<_> = (0..old.schema().columns.len()).map(column).collect();
         move_comments(&transaction, id, &moved)?;
         rename_materialized(&transaction, &old.schema().name, &alter.schema.name)?;
-        move_indexes(&transaction, &old, &alter.schema, &alter.columns)?;
+        check_index_types(&transaction, id, &alter.schema, &alter.origins)?;
+        move_indexes(&transaction, id, &alter.origins)?;
+        move_index_names(&transaction, id, &old.schema().name, &alter.schema.name)?;
         drop_unused_columns(&transaction, id)?;
 
         self.check_rows(&table, &alter.verify.checks)?;
@@ -144,20 +147,52 @@ fn values_of_group(program: &Program, group: &RowGroup, ty: inlay_types::Logical
     Ok(builder.finish().take(&places))
 }
 
-/// Indexes follow their columns, and go with them.
+/// Indexes are on columns without parts.
+fn check_index_types(
+    transaction: &Transaction,
+    table: ObjectId,
+    schema: &TableSchema,
+    origins: &[Option<usize>],
+) -> Result<()> {
+    for index in transaction.indexes_of(table) {
+        let new = |column: &usize| origins.iter().position(|origin| *origin == Some(*column));
+        let mut columns = index.columns.iter().filter_map(new).map(|new| &schema.columns[new]);
+        if let Some(column) = columns.find(|column| column.ty.is_nested()) {
+            let message = format!(
+                "column \"{}\" cannot be of type {}, as index \"{}\" is on it; drop the index first",
+                column.name, column.ty, index.name
+            );
+            return Err(Error::bind(message));
+        }
+    }
+    Ok(())
+}
+
+/// Indexes of a table that goes into another schema go with it.
+fn move_index_names(transaction: &Transaction, table: ObjectId, old: &str, new: &str) -> Result<()> {
+    let (before, after) = (inlay_catalog::schema_of(old), inlay_catalog::schema_of(new));
+    if same_name(before, after) {
+        return Ok(());
+    }
+    for index in transaction.indexes_of(table) {
+        let name = inlay_catalog::qualified(after, inlay_catalog::bare_name(&index.name));
+        if transaction.state().index(&name).is_some() {
+            return Err(Error::Duplicate { kind: "index", name });
+        }
+        let moved = IndexDefinition { name, ..IndexDefinition::clone(&index) };
+        transaction.put(Object::Index(Arc::new(moved)))?;
+    }
+    Ok(())
+}
+
+/// Indexes follow their columns, of which `origins` says where each was before, and go with them.
 pub(super) fn move_indexes(
     transaction: &Transaction,
-    old: &Table,
-    schema: &TableSchema,
-    sources: &[Source],
+    table: ObjectId,
+    origins: &[Option<usize>],
 ) -> Result<()> {
-    let position = |before: &usize| {
-        let kept = sources.iter().position(|source| *source == Source::Kept(*before));
-        let name = &old.schema().columns[*before].name;
-        let retyped = |index: &usize| matches!(sources[*index], Source::Computed(_));
-        kept.or_else(|| schema.position(name).filter(retyped))
-    };
-    for index in transaction.indexes_of(old.id()) {
+    let position = |before: &usize| origins.iter().position(|origin| *origin == Some(*before));
+    for index in transaction.indexes_of(table) {
         match index.columns.iter().map(position).collect::<Option<Vec<usize>>>() {
             Some(columns) if columns == index.columns => {}
             Some(columns) => {

@@ -6,7 +6,9 @@ use crate::execute::Run;
 use crate::result::QueryResult;
 use inlay_catalog::Table;
 use inlay_sql::parser::{parse_statement, parse_statements};
+use inlay_storage::store::{Object, View};
 use inlay_types::{Error, Result};
+use std::sync::Arc;
 
 impl Run<'_> {
     /// Copies definitions, rows or both. What is copied is one moment, and it is there at once or not at all.
@@ -17,7 +19,7 @@ impl Run<'_> {
         schema: bool,
         rows: bool,
     ) -> Result<QueryResult> {
-        let contents = Contents::of(&self.transactions.of(self.database, source)?.state())?;
+        let contents = self.contents(source)?;
         let mut scripts = Scripts::default();
         if schema {
             contents.write_schema(&mut scripts)?;
@@ -32,8 +34,21 @@ impl Run<'_> {
                 }
             }
             run.statements_of(&scripts.load)?;
+            if schema {
+                run.copy_broken_views(&target, &contents)?;
+            }
             Ok(if rows { QueryResult::changed(count) } else { QueryResult::done() })
         })
+    }
+
+    /// Views that no longer hold stay what they are.
+    fn copy_broken_views(&mut self, target: &str, contents: &Contents) -> Result<()> {
+        for (view, _) in &contents.broken {
+            let transaction = self.to_change(target)?;
+            let view = View { id: transaction.take_id(), ..View::clone(view) };
+            transaction.put(Object::View(Arc::new(view)))?;
+        }
+        Ok(())
     }
 
     fn copy_rows(&mut self, source: &str, target: &str, table: &Table) -> Result<u64> {

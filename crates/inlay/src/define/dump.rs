@@ -1,6 +1,6 @@
 //! A database as a script whose rows somebody else writes: a shell as INSERT statements.
 
-use super::export::{Contents, Scripts};
+use super::export::Scripts;
 use super::text;
 use crate::connection::Session;
 use crate::database::Database;
@@ -40,10 +40,9 @@ pub(crate) fn dump(database: &Database, session: &mut Session, given: Given<'_>)
         Some(open) => Arc::clone(&open.transactions),
         None => Arc::new(Transactions::new(session.modes.options()?, &session.names)),
     };
-    let run = Run { database, session, given, transactions, notes_reads: false };
+    let mut run = Run { database, session, given, transactions, notes_reads: false };
     let current = run.transactions.current(run.database);
-    let state = run.transactions.of(run.database, &current)?.state();
-    let contents = Contents::of(&state)?;
+    let contents = run.contents(&current)?;
     let mut scripts = Scripts::default();
     contents.write_schema(&mut scripts)?;
     contents.write_rest(&mut scripts);

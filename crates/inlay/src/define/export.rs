@@ -2,14 +2,15 @@
 //!
 //! ```text
 //! dir/schema.sql   schemas, types, sequences, macros, tables (targets of foreign keys first), views, those that others
-//!                  read first, materialised ones without their rows
-//! dir/load.sql     COPY of each table, indexes, foreign keys that go around in a circle, where sequences stand,
-//!                  REFRESH of materialised views, comments
+//!                  read first, materialised ones without their rows; as remarks, views whose queries no longer hold
+//! dir/load.sql     COPY of each table, indexes, foreign keys to their own table, around in a circle or to the key of an
+//!                  index, where sequences stand, REFRESH of materialised views, comments
 //! dir/t.csv        the rows of a table, without generated columns; or .json, .parquet, .arrow, .xlsx
 //! ```
 //! What is exported is one moment; what is imported is there at once or not at all. load.sql names the files without the
 //! directory, so that it can move.
 
+use super::index::constraint_keys;
 use super::text::{self, is_one_of, literal, quoted};
 use crate::database::same_name;
 use crate::execute::Run;
@@ -19,7 +20,9 @@ use inlay_catalog::{ColumnSchema, Table};
 use inlay_sql::parser::{ast, parse_statement, parse_statements};
 use inlay_sql::plan::Statement;
 use inlay_sql::plan::statement::ExportFormat;
-use inlay_storage::store::{Definition, DefinitionKind, IndexDefinition, Object, Sequence, State, View};
+use inlay_storage::store::{
+    Definition, DefinitionKind, IndexDefinition, Object, ObjectId, Sequence, State, View,
+};
 use inlay_storage::{ForeignKey, Origin};
 use inlay_types::{Error, LogicalType, Result, Value};
 use std::fmt::Write;
@@ -34,9 +37,13 @@ pub(super) struct Contents {
     pub(super) tables: Vec<Arc<Table>>,
     /// Views, and materialised ones.
     views: Vec<ExportedView>,
+    /// Views whose queries no longer hold, and why.
+    pub(super) broken: Vec<(Arc<View>, String)>,
+    /// Remarks on them, for the scripts.
+    remarks: Vec<String>,
     definitions: Vec<Arc<Definition>>,
-    /// Statements.
-    comments: Vec<String>,
+    /// Statements, by what they are on.
+    comments: Vec<(ObjectId, String)>,
     sequences: Vec<Arc<Sequence>>,
     indexes: Vec<Arc<IndexDefinition>>,
 }
@@ -74,15 +81,14 @@ pub(super) struct Scripts {
 impl Run<'_> {
     /// Carries out EXPORT DATABASE.
     pub(crate) fn export_database(
-        &self,
+        &mut self,
         database: &str,
         directory: &str,
         format: ExportFormat,
         options: &[(String, Value)],
     ) -> Result<QueryResult> {
         self.ask(Door::MakeFolder(directory))?;
-        let state = self.transactions.of(self.database, database)?.state();
-        let contents = Contents::of(&state)?;
+        let contents = self.contents(database)?;
         let files = self.database.settings().files();
         files.access().make_folders(directory)?;
         let mut scripts = Scripts::default();
@@ -98,6 +104,48 @@ impl Run<'_> {
             files.write_text(&Path::new(directory).join(file).to_string_lossy(), text)?;
         }
         Ok(QueryResult::changed(rows))
+    }
+
+    /// What a database holds. Whoever asked is told of views whose queries no longer hold.
+    pub(super) fn contents(&mut self, database: &str) -> Result<Contents> {
+        let mut contents = Contents::of(&self.transactions.of(self.database, database)?.state())?;
+        let views = std::mem::take(&mut contents.views);
+        // As they will be made: without the schemas in which this session looks names up.
+        self.in_database(database.to_string(), |run| {
+            for view in views {
+                let Some(reason) = run.why_broken(database, &view)? else {
+                    contents.views.push(view);
+                    continue;
+                };
+                let name = text::name(view.name());
+                let kept = match &view {
+                    ExportedView::Plain(_) => "is kept as text",
+                    ExportedView::Materialized(..) => "becomes a table",
+                };
+                if let Some(host) = run.given.host {
+                    host.note(&format!("view {name} {kept}, as its query no longer holds: {reason}"));
+                }
+                contents.set_aside(view, reason);
+            }
+            Ok(())
+        })?;
+        Ok(contents)
+    }
+
+    /// Why the query of a view cannot be bound any more, if so.
+    fn why_broken(&self, database: &str, view: &ExportedView) -> Result<Option<String>> {
+        let (place, own) = inlay_catalog::split_name(view.name());
+        let path = format!("{}.{}.{}", quoted(database), quoted(place), quoted(own));
+        let sql = match view {
+            ExportedView::Plain(_) => format!("SELECT * FROM {path}"),
+            ExportedView::Materialized(..) => format!("REFRESH MATERIALIZED VIEW {path}"),
+        };
+        match self.bind(&parse_statement(&sql)?) {
+            Ok(_) => Ok(None),
+            // Of the whole statement, or a defect.
+            Err(error) if ["57014", "53200", "XX000", "XX001"].contains(&error.sqlstate()) => Err(error),
+            Err(error) => Ok(Some(error.root().to_string())),
+        }
     }
 
     /// Writes the rows of a table to a file. Gives the COPY that reads it, and the number of rows.
@@ -180,6 +228,8 @@ impl Contents {
         let mut all = Self {
             tables: Vec::new(),
             views: Vec::new(),
+            broken: Vec::new(),
+            remarks: Vec::new(),
             sequences: Vec::new(),
             indexes: Vec::new(),
             definitions: Vec::new(),
@@ -201,7 +251,10 @@ impl Contents {
                 Object::Sequence(sequence) => all.sequences.push(Arc::clone(sequence)),
                 Object::Index(index) => all.indexes.push(Arc::clone(index)),
                 Object::Definition(definition) => match definition.kind {
-                    DefinitionKind::Comment => all.comments.extend(comment_text(state, definition)),
+                    DefinitionKind::Comment => {
+                        let text = comment_text(state, definition);
+                        all.comments.extend(definition.owner.zip(text));
+                    }
                     DefinitionKind::MaterializedView => {}
                     _ => all.definitions.push(Arc::clone(definition)),
                 },
@@ -225,6 +278,32 @@ impl Contents {
         Ok(all)
     }
 
+    /// Keeps a view that nobody could make again as a remark; one that has rows as the table that holds them.
+    fn set_aside(&mut self, view: ExportedView, reason: String) {
+        let (made, rows) = match &view {
+            ExportedView::Plain(plain) => (text::create_view(plain), None),
+            ExportedView::Materialized(table, definition) => {
+                let name = text::name(&definition.name);
+                (format!("CREATE MATERIALIZED VIEW {name} AS {}", definition.sql), Some(Arc::clone(table)))
+            }
+        };
+        let said = format!("view {} is not made: {reason}\n{made};", text::name(view.name()));
+        self.remarks.extend(said.lines().map(|line| format!("-- {line}")));
+        match (view, rows) {
+            (ExportedView::Plain(plain), _) => {
+                self.comments.retain(|(on, _)| *on != plain.id);
+                self.broken.push((plain, reason));
+            }
+            (_, Some(table)) => {
+                for (_, comment) in self.comments.iter_mut().filter(|(on, _)| *on == table.id()) {
+                    *comment = comment.replacen("COMMENT ON MATERIALIZED VIEW", "COMMENT ON TABLE", 1);
+                }
+                self.tables.push(table);
+            }
+            (ExportedView::Materialized(..), None) => {}
+        }
+    }
+
     /// Sequences that are made by CREATE TABLE.
     fn identity(&self, table: &Table, column: &ColumnSchema) -> Option<&Arc<Sequence>> {
         let is_identity = matches!(column.origin, Origin::IdentityAlways | Origin::IdentityByDefault);
@@ -237,11 +316,26 @@ impl Contents {
         self.sequences.iter().find(owns).filter(|_| is_identity)
     }
 
-    /// The foreign keys of a table whose targets come before it or are it, or the others.
-    fn foreign_keys(&self, number: usize, early: bool) -> Vec<&ForeignKey> {
-        let known: Vec<String> = self.tables[..=number].iter().map(|t| t.schema().name.clone()).collect();
-        let keys = self.tables[number].schema().foreign_keys.iter();
-        keys.filter(|key| is_one_of(&known, &key.table) == early).collect()
+    /// The foreign keys of a table that can be made with it, or the others: from the first on whose target comes behind it
+    /// or is it (then rows could refer to later ones), or gets its key from an index.
+    fn foreign_keys(&self, number: usize, early: bool) -> &[ForeignKey] {
+        let has_key = |key: &&ForeignKey| {
+            let target =
+                self.tables[..number].iter().find(|table| same_name(&table.schema().name, &key.table));
+            target.is_some_and(|target| {
+                let schema = target.schema();
+                let is_named = |&column: &usize| {
+                    key.referenced.iter().any(|name| same_name(name, &schema.columns[column].name))
+                };
+                let fits = |columns: &Vec<usize>| {
+                    columns.len() == key.referenced.len() && columns.iter().all(is_named)
+                };
+                fits(&schema.primary_key) || self.unique_keys(target).iter().any(fits)
+            })
+        };
+        let keys = &self.tables[number].schema().foreign_keys;
+        let (with_table, behind) = keys.split_at(keys.iter().take_while(has_key).count());
+        if early { with_table } else { behind }
     }
 
     pub(super) fn write_schema(&self, scripts: &mut Scripts) -> Result<()> {
@@ -267,7 +361,7 @@ impl Contents {
             let keys = self.unique_keys(table);
             let identity =
                 |column: &ColumnSchema| self.identity(table, column).map(|sequence| sequence.options);
-            let keys = text::create_table(schema, &keys, &self.foreign_keys(number, true), &identity);
+            let keys = text::create_table(schema, &keys, self.foreign_keys(number, true), &identity);
             let _ = writeln!(out, "{keys};");
             for column in &schema.columns {
                 let Some(sequence) = self.identity(table, column) else { continue };
@@ -291,6 +385,9 @@ impl Contents {
             let (name, table) = (text::name(&sequence.name), text::name(&table.schema().name));
             let _ = writeln!(out, "ALTER SEQUENCE {name} OWNED BY {table}.{};", quoted(column));
         }
+        for remark in &self.remarks {
+            let _ = writeln!(out, "{remark}");
+        }
         for view in &self.views {
             let made = match view {
                 ExportedView::Plain(view) => text::create_view(view),
@@ -308,15 +405,9 @@ impl Contents {
     /// UNIQUE constraints: keys that are neither the primary one nor those of indexes.
     fn unique_keys(&self, table: &Table) -> Vec<Vec<usize>> {
         let schema = table.schema();
-        let mut keys = schema.all_keys();
-        if let Some(primary) = keys.iter().position(|key| *key == schema.primary_key) {
-            keys.remove(primary);
-        }
-        for index in self.indexes.iter().filter(|index| index.unique && index.table == table.id()) {
-            if let Some(position) = keys.iter().rposition(|key| *key == index.columns) {
-                keys.remove(position);
-            }
-        }
+        let indexes = self.indexes.iter().filter(|index| index.table == table.id());
+        let mut keys = constraint_keys(schema, indexes.map(|index| &**index));
+        keys.retain(|key| *key != schema.primary_key);
         keys
     }
 
@@ -361,7 +452,7 @@ impl Contents {
                 let _ = writeln!(out, "REFRESH MATERIALIZED VIEW {};", text::name(&definition.name));
             }
         }
-        for comment in &self.comments {
+        for (_, comment) in &self.comments {
             let _ = writeln!(out, "{comment};");
         }
     }

@@ -81,9 +81,30 @@ pub(super) fn drop_unused_columns(transaction: &Transaction, table: ObjectId) ->
         kept.remove(position);
     }
     let columns = kept.iter().copied().map(ColumnSource::Kept).collect();
-    transaction.alter_table(table, Alteration { schema: schema.clone(), columns })?;
-    let sources: Vec<Source> = kept.into_iter().map(Source::Kept).collect();
-    move_indexes(transaction, &old, &schema, &sources)
+    transaction.alter_table(table, Alteration { schema, columns })?;
+    move_indexes(transaction, table, &kept.into_iter().map(Some).collect::<Vec<_>>())
+}
+
+/// The keys that constraints of a table say, without those of its unique indexes, which are in the schema beside them.
+pub(crate) fn constraint_keys<'a>(
+    schema: &TableSchema,
+    indexes: impl Iterator<Item = &'a IndexDefinition>,
+) -> Vec<Vec<usize>> {
+    let mut keys = schema.keys.clone();
+    for index in indexes.filter(|index| index.unique) {
+        if let Some(position) = keys.iter().rposition(|key| *key == index.columns) {
+            keys.remove(position);
+        }
+    }
+    let marked = schema.columns.iter().enumerate().filter(|(_, column)| column.unique);
+    let marked = marked.map(|(index, _)| vec![index]);
+    for key in marked.chain([schema.primary_key.clone()]) {
+        if !key.is_empty() && !keys.contains(&key) {
+            keys.push(key);
+        }
+    }
+    keys.retain(|key| schema.is_visible_key(key));
+    keys
 }
 
 /// Takes the key of a unique index from its table.
@@ -93,6 +114,10 @@ fn drop_key(transaction: &Transaction, index: &IndexDefinition) -> Result<()> {
     let mut schema = table.schema().clone();
     let Some(position) = schema.keys.iter().rposition(|key| *key == index.columns) else { return Ok(()) };
     schema.keys.remove(position);
+    // Earlier versions had one key for an index and a constraint of the same columns.
+    if index.columns == schema.primary_key && !schema.all_keys().contains(&index.columns) {
+        schema.keys.push(index.columns.clone());
+    }
     for object in state.objects() {
         let Object::Table(slot) = object else { continue };
         let child = slot.table()?;

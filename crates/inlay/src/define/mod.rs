@@ -19,6 +19,7 @@ mod view;
 
 pub(crate) use dump::dump;
 pub use dump::{Dump, DumpTable};
+pub(crate) use index::constraint_keys;
 
 use crate::database::same_name;
 use crate::execute::Run;

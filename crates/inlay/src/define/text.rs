@@ -36,7 +36,7 @@ pub(crate) fn literal(text: &str) -> String {
 pub(crate) fn create_table(
     schema: &TableSchema,
     keys: &[Vec<usize>],
-    foreign_keys: &[&ForeignKey],
+    foreign_keys: &[ForeignKey],
     identity: &dyn Fn(&ColumnSchema) -> Option<SequenceOptions>,
 ) -> String {
     let mut parts: Vec<String> = schema.visible().map(|(_, column)| column_text(column, identity)).collect();

@@ -137,6 +137,6 @@ pub(super) fn progress_bar_ms(told: &Told) -> Option<u64> {
 const PROGRESS_BAR_MS: u64 = 2000;
 
 /// All names.
-pub(super) fn names() -> impl Iterator<Item = &'static str> {
+pub(super) fn names() -> impl Iterator<Item = &'static str> + Clone {
     FOREIGN.iter().map(|(name, ..)| *name)
 }

@@ -4,16 +4,16 @@
 //! connection; what a database was opened with is what its connections start with.
 //!
 //! - [`sandbox`]: what strangers need, at once. [`values`]: sizes, times, words. [`foreign`]: settings of other systems that have
-//!   nothing to set here.
+//!   nothing to set here. [`machine`]: the time zone that sessions begin with.
 
 mod foreign;
+mod machine;
 mod sandbox;
 mod values;
 
 use crate::kept::PlanCache;
 use crate::resources::{self, Adaptive};
 use inlay_catalog::access::{Access, Door};
-use inlay_catalog::near_names;
 use inlay_exec::{Governor, Priority, PriorityCell, TempSpace, WorkerPool};
 use inlay_formats::files::Files;
 use inlay_formats::remote::settings::{NETWORK_SETTINGS, is_of_network};
@@ -22,6 +22,7 @@ use inlay_sql::binder::{DefaultOrder, NullOrder};
 use inlay_storage::resident::Residents;
 use inlay_storage::store::{AccessMode, StoreOptions};
 use inlay_storage::wal::Synchronous;
+use inlay_types::candidates::Candidates;
 use inlay_types::{Error, MemoryBudget, Result, VECTOR_SIZE, Value};
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -306,6 +307,8 @@ pub struct SessionSettings {
     pub priority: PriorityCell,
     /// Where the session's clocks are, if it said so.
     pub zone: Option<Arc<Zone>>,
+    /// Where the machine's are; absent where nobody looked.
+    pub machine_zone: Option<Arc<Zone>>,
 }
 
 impl SessionSettings {
@@ -319,10 +322,16 @@ impl SessionSettings {
         foreign::progress_bar_ms(&self.foreign).map(Duration::from_millis)
     }
 
-    /// The session's time zone: the one that was set, or UTC.
+    /// The session's time zone: the one that was set, or the machine's.
     pub fn time_zone(&self) -> Arc<Zone> {
-        self.zone.clone().unwrap_or_else(Zone::utc)
+        self.zone.clone().or_else(|| self.machine_zone.clone()).unwrap_or_else(Zone::utc)
     }
+}
+
+/// What sessions begin with on this machine, and what is wrong with its time zone.
+pub fn of_machine() -> (SessionSettings, Option<String>) {
+    let (zone, problem) = machine::zone();
+    (SessionSettings { machine_zone: Some(zone), ..SessionSettings::default() }, problem)
 }
 
 /// Gives a setting a value, or its default again (`None`). `all` are the connection's.
@@ -340,7 +349,8 @@ pub fn set(
     if name.eq_ignore_ascii_case("all") && value.is_none() {
         // The cell stays: who works for the session looks at it.
         let priority = std::mem::take(&mut session.priority);
-        *session = SessionSettings { priority, ..SessionSettings::default() };
+        let machine_zone = session.machine_zone.take();
+        *session = SessionSettings { priority, machine_zone, ..SessionSettings::default() };
         return set("priority", None, database, session);
     }
     if let Some(outcome) = foreign::set(name, value, &mut session.foreign) {
@@ -556,12 +566,8 @@ fn canonical(name: &str) -> Result<&'static str> {
     let name = ALIASES.iter().find(|(alias, _)| *alias == lower).map_or(lower.as_str(), |(_, own)| own);
     SETTINGS.iter().find(|setting| setting.name == name).map(|setting| setting.name).ok_or_else(|| {
         let own = SETTINGS.iter().map(|setting| setting.name);
-        let near = near_names(name, own.clone().chain(foreign::names()));
-        let hint = match near.as_slice() {
-            [] => format!("settings are {}", own.collect::<Vec<_>>().join(", ")),
-            near => format!("did you mean {}?", near.join(" or ")),
-        };
-        Error::invalid_argument(format!("setting \"{lower}\" does not exist; {hint}"))
+        let candidates = Candidates::of(name, own.chain(foreign::names()));
+        Error::invalid_argument(format!("setting \"{lower}\" does not exist{candidates}"))
     })
 }
 

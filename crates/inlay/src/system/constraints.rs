@@ -2,9 +2,10 @@
 
 use super::Rows;
 use super::gather::{Gather, Seen, list, number, optional, text};
-use crate::define::text as sql;
+use crate::define::{constraint_keys, text as sql};
 use inlay_catalog::{TableSchema, bare_name};
 use inlay_storage::Deferral;
+use inlay_storage::store::ObjectId;
 use inlay_types::Value;
 
 /// A constraint of a table.
@@ -18,7 +19,12 @@ struct Constraint {
     deferral: Deferral,
 }
 
-fn constraints_of(schema: &TableSchema) -> Vec<Constraint> {
+/// The keys of a table that constraints say.
+fn keys_of(seen: &Seen, table: ObjectId, schema: &TableSchema) -> Vec<Vec<usize>> {
+    constraint_keys(schema, seen.state.indexes_of(table).map(|index| &**index))
+}
+
+fn constraints_of(schema: &TableSchema, keys: Vec<Vec<usize>>) -> Vec<Constraint> {
     let mut all = Vec::new();
     let plain = |kind, text, columns: Vec<usize>, name| Constraint {
         kind,
@@ -33,7 +39,7 @@ fn constraints_of(schema: &TableSchema) -> Vec<Constraint> {
         columns.iter().map(|&column| schema.columns[column].name.as_str()).collect::<Vec<_>>()
     };
     let bare = bare_name(&schema.name);
-    for key in schema.all_keys().into_iter().filter(|key| schema.is_visible_key(key)) {
+    for key in keys {
         let listed = names(&key).join(", ");
         let name = inlay_sql::binder::key_name(schema, &key);
         let (kind, written) = if key == schema.primary_key {
@@ -93,17 +99,27 @@ fn referenced_key(gather: &Gather<'_>, seen: &Seen, table: &str, columns: &[Stri
     schema.all_keys().iter().find(is_it).map(|key| inlay_sql::binder::key_name(schema, key))
 }
 
+/// The positions of columns in a table that a foreign key refers to, as those of its own columns are listed.
+fn positions_in(gather: &Gather<'_>, seen: &Seen, table: &str, columns: &[String]) -> String {
+    let target = seen.state.relation(table).and_then(|target| gather.table(seen, target.id()));
+    let position = |column: &String| target.as_ref()?.schema().position(column);
+    list(columns.iter().filter_map(position).map(|position| position.to_string()))
+}
+
 pub(super) fn constraints(gather: &Gather<'_>) -> Rows {
     let mut rows = Vec::new();
     for (seen, id, table) in gather.tables() {
         let schema = table.schema();
-        for (index, constraint) in constraints_of(schema).into_iter().enumerate() {
+        let keys = keys_of(&seen, id, schema);
+        for (index, constraint) in constraints_of(schema, keys).into_iter().enumerate() {
             let columns = &constraint.columns;
             let (target, referenced, on_update, on_delete) =
                 constraint.referenced.clone().map_or((None, Vec::new(), None, None), |(t, c, u, d)| {
                     (Some(t), c, Some(u.to_string()), Some(d.to_string()))
                 });
             let key = target.as_ref().and_then(|target| referenced_key(gather, &seen, target, &referenced));
+            let target_positions =
+                target.as_ref().map(|target| positions_in(gather, &seen, target, &referenced));
             let mut row = seen.place(&schema.name);
             row.extend([
                 text(bare_name(&schema.name)),
@@ -115,7 +131,7 @@ pub(super) fn constraints(gather: &Gather<'_>) -> Rows {
                 text(list(columns.iter().map(ToString::to_string))),
                 text(list(columns.iter().map(|&column| &schema.columns[column].name))),
                 text(constraint.name),
-                optional(target.map(|target| bare_name(&target).to_string())),
+                optional(target.as_ref().map(|target| bare_name(target).to_string())),
                 text(list(&referenced)),
                 // Constraints have no numbers of their own: made from the table's.
                 Value::BigInt((seen.object_oid(id) << 12) + index as i64),
@@ -124,6 +140,7 @@ pub(super) fn constraints(gather: &Gather<'_>) -> Rows {
                 optional(key),
                 Value::Boolean(constraint.deferral != Deferral::Never),
                 Value::Boolean(constraint.deferral == Deferral::Deferred),
+                optional(target_positions),
             ]);
             rows.push(row);
         }
@@ -133,9 +150,9 @@ pub(super) fn constraints(gather: &Gather<'_>) -> Rows {
 
 pub(super) fn key_columns(gather: &Gather<'_>) -> Rows {
     let mut rows = Vec::new();
-    for (seen, _, table) in gather.tables() {
+    for (seen, id, table) in gather.tables() {
         let schema = table.schema();
-        for constraint in constraints_of(schema) {
+        for constraint in constraints_of(schema, keys_of(&seen, id, schema)) {
             if !matches!(constraint.kind, "PRIMARY KEY" | "UNIQUE" | "FOREIGN KEY") {
                 continue;
             }

@@ -5,7 +5,7 @@ use super::functions::functions;
 use super::gather::{Gather, Seen, list, number, numeric, optional, small, text, type_oid};
 use super::types::{labels, types};
 use super::{Rows, SystemTable, resident, secrets};
-use crate::define::text as sql;
+use crate::define::{constraint_keys, text as sql};
 use crate::settings;
 use inlay_catalog::{TableSchema, bare_name};
 use inlay_storage::Origin;
@@ -153,6 +153,7 @@ pub(super) const TABLES: &[SystemTable] = &[
             ("unique_constraint_name", 't'),
             ("is_deferrable", 'b'),
             ("initially_deferred", 'b'),
+            ("referenced_column_indexes", 't'),
         ],
         rows: constraints,
     },
@@ -374,11 +375,9 @@ fn schemas(gather: &Gather<'_>) -> Rows {
     rows
 }
 
-fn create_table_text(schema: &TableSchema) -> String {
-    let mut keys = schema.all_keys();
+fn create_table_text(schema: &TableSchema, mut keys: Vec<Vec<usize>>) -> String {
     keys.retain(|key| *key != schema.primary_key);
-    let foreign: Vec<_> = schema.foreign_keys.iter().collect();
-    sql::create_table(schema, &keys, &foreign, &|_| None) + ";"
+    sql::create_table(schema, &keys, &schema.foreign_keys, &|_| None) + ";"
 }
 
 fn tables(gather: &Gather<'_>) -> Rows {
@@ -390,7 +389,10 @@ fn tables(gather: &Gather<'_>) -> Rows {
             Some(view) => {
                 format!("CREATE MATERIALIZED VIEW {} AS {};", sql::name(&schema.name), view.sql)
             }
-            None => create_table_text(schema),
+            None => {
+                let indexes = seen.state.indexes_of(id).map(|index| &**index);
+                create_table_text(schema, constraint_keys(schema, indexes))
+            }
         };
         let mut row = seen.place(&schema.name);
         row.extend([

@@ -292,7 +292,7 @@ pub(super) const VIEWS: &[(&str, &str, &str)] = &[
                 CASE delete_rule WHEN 'CASCADE' THEN 'c' WHEN 'SET NULL' THEN 'n' WHEN 'SET DEFAULT' THEN 'd'
                      ELSE 'a' END AS confdeltype,
                 's' AS confmatchtype, true AS conislocal, 0 AS coninhcount, false AS connoinherit,
-                constraint_column_indexes AS conkey, CAST(NULL AS VARCHAR) AS confkey, expression AS conbin
+                constraint_column_indexes AS conkey, referenced_column_indexes AS confkey, expression AS conbin
          FROM inlay_constraints() c",
     ),
     (

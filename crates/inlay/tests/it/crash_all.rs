@@ -22,8 +22,8 @@ const CONNECTIONS: usize = 3;
 const ROUNDS_PER_FILE: u64 = 12;
 /// Small, so that checkpoints happen all the time.
 const CONFIG: &[(&str, &str)] = &[("checkpoint_threshold", "128KB"), ("threads", "2")];
-/// Never killed, so it need not wait for the disk.
-const CALM: &[(&str, &str)] = &[("synchronous", "off"), ("threads", "2")];
+/// Never killed, so it need not wait for the disk; without checkpoints, whose compactions stand in the way of transactions.
+const CALM: &[(&str, &str)] = &[("synchronous", "off"), ("checkpoint_threshold", "1TB"), ("threads", "2")];
 
 /// A statement of a connection, and how it ended.
 #[derive(Clone, Debug)]
@@ -191,6 +191,12 @@ fn check(place: &str, calm: &str, steps: &[Step], counts: &mut Counts) -> Result
             }
             continue;
         }
+        let is_upkeep =
+            ["CHECKPOINT", "FORCE CHECKPOINT", "VACUUM"].iter().any(|word| step.sql.starts_with(word));
+        // Within a transaction they move no rows, and what it sees is fixed from then on.
+        if succeeded && !is_open && is_upkeep {
+            continue;
+        }
         // Those that failed as well: they may have taken numbers from sequences.
         let result = run(connection, &step.sql, calm);
         if succeeded != result.is_ok() || is_open != connection.in_transaction() {
@@ -259,17 +265,6 @@ fn all_of(connection: &Connection) -> Result<Dump, String> {
     Ok(found)
 }
 
-/// What an export keeps. A unique index and a UNIQUE constraint of the same columns are one key, which has one name.
-fn exported(dump: &Dump) -> Dump {
-    let mut dump = certain(dump);
-    if let Some(rows) = dump.get_mut("constraints") {
-        let unique = rows.iter_mut().filter(|row| row[2] == "'UNIQUE'");
-        unique.for_each(|row| row[dump::CONSTRAINT_NAME].clear());
-        rows.dedup();
-    }
-    dump
-}
-
 /// An export is imported into a new file, which then holds the same.
 fn exports_the_same(place: &str) -> Result<(), String> {
     let (from, export, new) = (format!("{place}/from"), format!("{place}/export"), format!("{place}/new"));
@@ -289,7 +284,7 @@ fn exports_the_same(place: &str) -> Result<(), String> {
     let other = imported.connect();
     other.execute(&format!("IMPORT DATABASE '{export}'")).map_err(|error| format!("IMPORT: {error}"))?;
     let (expected, found) = (dump::dump(&connection, "x")?, dump::dump(&other, "x")?);
-    if let Some(difference) = dump::difference(&exported(&found), &exported(&expected)) {
+    if let Some(difference) = dump::difference(&certain(&found), &certain(&expected)) {
         return Err(format!("imported from an export: {difference}"));
     }
     // Sequences go on alike.

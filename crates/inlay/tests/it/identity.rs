@@ -527,6 +527,7 @@ fn a_log_with_transactions_serves_no_other_database_and_is_not_replaced() {
     // The right log again: nothing was lost by the attempts.
     assert_eq!(count(&one), 3);
     // A log without transactions is nobody's.
+    Process::opened(&one).kill();
     for path in [&other, &new] {
         fs::copy(wal_of(&one), wal_of(path)).unwrap();
     }
@@ -601,7 +602,10 @@ fn a_removed_log_with_transactions_is_missed_and_the_rest_can_be_saved() {
     let folder = Folder::new("missed");
     let (path, saved) = (folder.file("x.db"), folder.file("saved.db"));
     made(&path);
-    // Without transactions in it, nobody misses a log.
+    // A file that was closed has no log.
+    assert!(!Path::new(&wal_of(&path)).exists());
+    // Without transactions in it, nobody misses one.
+    Process::opened(&path).kill();
     fs::remove_file(wal_of(&path)).unwrap();
     assert_eq!(count(&path), 0);
     for synchronous in ["full", "normal", "off"] {

@@ -148,3 +148,37 @@ fn explained(anomaly: &Anomaly, transactions: &[Transaction]) -> String {
         }
     }
 }
+
+/// What was read of a table while it had other columns is compared with nothing that others wrote: it is a conflict.
+#[test]
+fn reads_of_an_altered_table_end_in_a_conflict_and_no_defect() {
+    let alterations = [
+        ("DROP COLUMN a", "c = 7"),
+        ("ADD COLUMN d INTEGER DEFAULT 4", "d = 4"),
+        ("ALTER c TYPE VARCHAR", "c = 'seven'"),
+        ("DROP COLUMN b, ADD COLUMN b INTEGER[]", "b = [1]"),
+        ("RENAME a TO z", "z = 1"),
+    ];
+    for (alteration, condition) in alterations {
+        for is_undone in [false, true] {
+            let database = Database::open_in_memory().unwrap();
+            let (one, other) = (database.connect(), database.connect());
+            other
+                .execute(
+                    "CREATE TABLE t (a INTEGER PRIMARY KEY, b INTEGER, c INTEGER); CREATE TABLE log (x INTEGER); \
+                     INSERT INTO t VALUES (1, 2, 3)",
+                )
+                .unwrap();
+            one.execute("BEGIN; SAVEPOINT here").unwrap();
+            one.execute(&format!("ALTER TABLE t {alteration}")).unwrap();
+            one.execute(&format!("SELECT count(*) FROM t WHERE {condition}")).unwrap();
+            if is_undone {
+                one.execute("ROLLBACK TO SAVEPOINT here").unwrap();
+            }
+            one.execute("INSERT INTO log VALUES (1)").unwrap();
+            other.execute("INSERT INTO t VALUES (5, 6, 7)").unwrap();
+            let outcome = one.execute("COMMIT").map(|_| ()).unwrap_err();
+            assert_eq!(outcome.sqlstate(), "40001", "{alteration}, undone: {is_undone}: {outcome}");
+        }
+    }
+}

@@ -72,6 +72,22 @@ fn an_open_transaction_is_not_disturbed_by_a_vacuum() {
     assert_eq!(sql::verify(&one_side), Ok(()));
 }
 
+/// A checkpoint that a transaction asks for moves no rows from under it.
+#[test]
+fn a_transaction_that_makes_a_checkpoint_can_change_its_rows() {
+    let disk = disk::empty(3);
+    let database = disk::open(&disk, &[]).unwrap();
+    let connection = database.connect();
+    connection.execute("CREATE TABLE t AS SELECT range AS n FROM range(0, 140000)").unwrap();
+    connection.execute("INSERT INTO t VALUES (-1); ALTER TABLE t ALTER n SET DEFAULT 2").unwrap();
+    connection.execute("BEGIN; CHECKPOINT").unwrap();
+    connection.execute("DELETE FROM t WHERE n >= 100").unwrap();
+    connection.execute("COMMIT").unwrap();
+    assert_eq!(one(&connection, "SELECT count(*) FROM t"), 101);
+    connection.execute("CHECKPOINT").unwrap();
+    assert_eq!(sql::verify(&connection), Ok(()));
+}
+
 #[test]
 fn a_backup_and_a_recovered_file_hold_the_same_rows() {
     let disk = disk::empty(4);

@@ -84,6 +84,7 @@ fn default_of(name: &str, value: Option<String>) -> String {
         "memory_limit" => "80 % of the memory".to_string(),
         "resident_limit" => "20 % of the memory".to_string(),
         "temp_directory" => "the system's".to_string(),
+        "timezone" => "the machine's".to_string(),
         _ => value
             .filter(|value| !value.is_empty())
             .map_or_else(String::new, |value| format!("`{}`", cell(&value))),

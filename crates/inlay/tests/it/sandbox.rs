@@ -48,6 +48,7 @@ const PLACES: [(&str, &str); 11] = [
     ("inlay-types/src/overhead.rs", "memory of this process"),
     ("inlay-types/src/pages", "memory without a name"),
     ("inlay/src/resources/", "what the machine has"),
+    ("inlay/src/settings/machine.rs", "the time zone of the machine"),
 ];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {

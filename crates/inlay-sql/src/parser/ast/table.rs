@@ -155,6 +155,12 @@ pub enum AlterAction {
         default: (Expr, String),
     },
     DropDefault(Ident),
+    /// `ALTER COLUMN c ADD GENERATED ALWAYS AS IDENTITY`
+    AddIdentity {
+        name: Ident,
+        always: bool,
+        options: SequenceOptions,
+    },
     AddConstraint(TableConstraint),
     DropConstraint {
         name: Ident,

@@ -13,7 +13,7 @@ pub use recover::{Recovered, RecoveryReport};
 pub(super) use verify::verify_root;
 
 use super::Store;
-use super::checkpoint::Checkpointed;
+use super::checkpoint::{Checkpointed, Tidy};
 use super::directory::TableWrites;
 use super::object::{Object, ObjectId};
 use super::state::State;
@@ -46,7 +46,7 @@ impl Store {
         if self.durable.is_none() {
             return self.compact(true);
         }
-        self.checkpoint_and_tidy(true)
+        self.checkpoint_and_tidy(Tidy::Thoroughly)
     }
 
     /// Before a checkpoint: compacts the tables that changed since the last one. The commits become durable with it.

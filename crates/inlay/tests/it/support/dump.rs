@@ -57,8 +57,6 @@ const DEFINITIONS: &[(&str, &str)] = &[
 
 /// Where a row of "sequences" has the last number that was given.
 pub const LAST_VALUE: usize = 7;
-/// Where a row of "constraints" has the name.
-pub const CONSTRAINT_NAME: usize = 4;
 
 /// What a connection sees of a database that is open or attached.
 pub fn dump(connection: &Connection, database: &str) -> Result<Dump, String> {
