@@ -130,7 +130,7 @@ impl Appender {
     #[doc = doc!("Appender.append")]
     fn append(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<()> {
         self.flush(py)?;
-        self.take_in(py, register::source(py, &self.source, data)?)
+        self.take_in(py, register::source(py, &self.source, data, self.connection.host_settings())?)
     }
 
     #[doc = doc!("Appender.flush")]

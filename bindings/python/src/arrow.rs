@@ -5,7 +5,7 @@ use crate::cursor::{Remainder, Unread};
 use crate::errors::{exception, unwrapped};
 use inlay::QueryResult;
 use inlay::types::LogicalType;
-use inlay::types::arrow::{ArrowArrayStream, Exporter, StreamReader, StringLayout};
+use inlay::types::arrow::{ArrowArrayStream, ArrowField, ArrowSchema, Exporter, StreamReader, StringLayout};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
@@ -14,6 +14,7 @@ use std::ffi::CStr;
 use std::sync::{Mutex, PoisonError};
 
 const STREAM: &CStr = c"arrow_array_stream";
+const SCHEMA: &CStr = c"arrow_schema";
 
 /// Rows of a delivered record batch, about.
 const CHUNK_ROWS: usize = 1 << 17;
@@ -123,10 +124,32 @@ pub fn layout_of(session: &inlay::Connection) -> StringLayout {
     }
 }
 
+/// How a consumer wants strings that it asks for by a schema; else as [`layout_of`] says.
+pub fn layout_for(
+    py: Python<'_>,
+    requested_schema: Option<&Bound<'_, PyAny>>,
+    session: &inlay::Connection,
+) -> PyResult<StringLayout> {
+    let Some(capsule) = requested_schema.filter(|schema| !schema.is_none()) else {
+        return Ok(layout_of(session));
+    };
+    let pointer = capsule.cast::<PyCapsule>()?.pointer_checked(Some(SCHEMA))?.cast::<ArrowSchema>();
+    // SAFETY: a capsule of this name holds a schema, says the interface, and it lives as long as the capsule, which the
+    // caller holds.
+    let schema = unsafe { pointer.as_ref() };
+    if schema.release.is_none() {
+        return Ok(layout_of(session));
+    }
+    Ok(unwrapped(py, ArrowField::read(schema))?.strings().unwrap_or_else(|| layout_of(session)))
+}
+
 /// A `pyarrow.Table`.
 pub fn table<'py>(py: Python<'py>, rows: Unread, strings: StringLayout) -> PyResult<Bound<'py, PyAny>> {
     let stream = Bound::new(py, ArrowStream::new(Rows::Whole(rows), strings))?;
-    py.import("pyarrow")?.getattr("table")?.call1((stream,))
+    // `pyarrow.table` imports pandas, to see whether it was given a frame.
+    let reader =
+        py.import("pyarrow")?.getattr("RecordBatchReader")?.call_method1("from_stream", (stream,))?;
+    reader.call_method0("read_all")
 }
 
 /// The only column of a result, of texts, as a `pyarrow.ChunkedArray` of `large_string`, which pandas holds texts in.
@@ -155,10 +178,20 @@ pub fn reader<'py>(
 /// A `polars.DataFrame`.
 pub fn polars<'py>(py: Python<'py>, mut rows: Unread) -> PyResult<Bound<'py, PyAny>> {
     let mut columns = rows.first.names().iter().zip(rows.first.types());
-    if let Some((name, _)) = columns.find(|(_, ty)| **ty == LogicalType::Interval) {
+    let is_unknown = |part: &LogicalType| matches!(part, LogicalType::Interval | LogicalType::Union(_));
+    if let Some((name, ty)) = columns.find(|(_, ty)| ty.has_part(&is_unknown)) {
+        let (what, fix) = match ty {
+            LogicalType::Interval => {
+                ("INTERVAL", format!("select epoch_us(\"{name}\"), or cast it to VARCHAR"))
+            }
+            ty if ty.has_part(&|part| *part == LogicalType::Interval) => {
+                ("INTERVAL", "cast it to VARCHAR".into())
+            }
+            _ => ("UNION", format!("select union_extract(\"{name}\", 'a member'), or cast it to VARCHAR")),
+        };
         let error = inlay::Error::Unsupported {
-            feature: format!("the INTERVAL \"{name}\" in a frame of Polars, which has no months,"),
-            alternative: Some(format!("select epoch_us(\"{name}\"), or cast it to VARCHAR")),
+            feature: format!("the {what} of \"{name}\" in a frame of Polars, which has no such type,"),
+            alternative: Some(fix),
         };
         return Err(exception(py, &error));
     }

@@ -8,11 +8,11 @@ use crate::filesystem;
 use crate::functions;
 use crate::host::{self, PythonHost, hosted};
 use crate::literal::literal;
+use crate::numpy::Decimals;
 use crate::parameters;
 use crate::pending::PendingColumns;
 use crate::register;
 use crate::result::Answer;
-use inlay::types::arrow::StringLayout;
 use inlay::{
     Database, Extent, HostTable, Parameters, Part, PreparedStatement, QueryResult, Rest, ResultKind, Value,
 };
@@ -27,7 +27,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 #[doc = doc!("connect")]
 #[pyfunction]
-#[pyo3(signature = (database = None, read_only = false, config = None, *, allow_python = None, sandbox = None))]
+#[pyo3(signature = (database = None, read_only = false, config = None, *, allow_python = None, sandbox = None, decimal = None))]
 pub fn connect(
     py: Python<'_>,
     database: Option<&Bound<'_, PyAny>>,
@@ -35,13 +35,14 @@ pub fn connect(
     config: Option<&Bound<'_, PyDict>>,
     allow_python: Option<bool>,
     sandbox: Option<bool>,
+    decimal: Option<String>,
 ) -> PyResult<Py<Connection>> {
     let path = match database.filter(|path| !path.is_none()) {
         Some(path) => py.import("os")?.getattr("fsdecode")?.call1((path,))?.extract()?,
         None => ":memory:".to_string(),
     };
     if path == ":default:" {
-        if read_only || config.is_some_and(|config| !config.is_empty()) {
+        if read_only || decimal.is_some() || config.is_some_and(|config| !config.is_empty()) {
             let message =
                 "\":default:\" is the default connection, which is open: it takes no read_only and no config";
             return Err(misuse(py, message));
@@ -56,10 +57,14 @@ pub fn connect(
         let (name, value): (String, Bound<'_, PyAny>) = item.extract()?;
         settings.push((name, parameters::value(py, &value)?));
     }
-    let switches = [("allow_python", allow_python), ("sandbox", sandbox)];
-    for (name, value) in switches.into_iter().filter_map(|(name, value)| Some((name, value?))) {
+    let said = [
+        ("allow_python", allow_python.map(Value::Boolean)),
+        ("sandbox", sandbox.map(Value::Boolean)),
+        ("decimal", decimal.map(Value::Varchar)),
+    ];
+    for (name, value) in said.into_iter().filter_map(|(name, value)| Some((name, value?))) {
         settings.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
-        settings.push((name.to_string(), Value::Boolean(value)));
+        settings.push((name.to_string(), value));
     }
     if read_only {
         settings.push(("access_mode".to_string(), Value::Varchar("read_only".to_string())));
@@ -286,7 +291,7 @@ impl Connection {
     /// An object as a table.
     fn _table(&self, py: Python<'_>, name: &str, object: &Bound<'_, PyAny>) -> PyResult<register::Table> {
         self.check_open(py)?;
-        Ok(register::Table { source: register::source(py, name, object)? })
+        Ok(register::Table { source: register::source(py, name, object, self.engine.host_settings())? })
     }
 
     /// A value as SQL.
@@ -474,8 +479,9 @@ impl Connection {
     #[doc = doc!("Connection.df")]
     #[pyo3(signature = (decimal = None))]
     fn df<'py>(&self, py: Python<'py>, decimal: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
+        let decimals = Decimals::of(py, decimal, self.engine.host_settings().decimals())?;
         let cursor = self.cursor_of_last(py)?;
-        cursor::data_frame(py, cursor.take(py)?, cursor.zone(), decimal)
+        cursor::data_frame(py, cursor.take(py)?, cursor.zone(), decimals)
     }
 
     #[doc = doc!("Connection.arrow")]
@@ -509,8 +515,8 @@ impl Connection {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        let _ = requested_schema;
-        arrow::export(py, self.unread(py)?, StringLayout::View)
+        let strings = arrow::layout_for(py, requested_schema.as_ref(), &self.engine)?;
+        arrow::export(py, self.unread(py)?, strings)
     }
 
     #[doc = doc!("Connection.description")]
@@ -561,7 +567,7 @@ impl Connection {
         by_name: bool,
     ) -> PyResult<Py<Self>> {
         slf.check_open(py)?;
-        let rows = HostTable::Rows(register::source(py, APPENDED, data)?);
+        let rows = HostTable::Rows(register::source(py, APPENDED, data, slf.engine.host_settings())?);
         let host = PythonHost::new(&slf.engine, vec![(APPENDED.to_string(), rows)]);
         let by_name = if by_name { "BY NAME " } else { "" };
         let target = unwrapped(py, quoted(table_name))?;

@@ -5,7 +5,7 @@ use crate::errors::unwrapped;
 use crate::host::{self, PythonHost, hosted};
 use crate::numpy::{self, Decimals, Delivered, Strings, Wanted};
 use crate::pending::{self, PendingColumns};
-use crate::rows::{self, ObjectCache};
+use crate::rows::{self, ObjectCache, Shown};
 use inlay::types::{Batch, LogicalType};
 use inlay::{Delivery, HostForm, QueryResult, Rest, ResultKind};
 use pyo3::prelude::*;
@@ -137,7 +137,7 @@ impl Cursor {
 
     /// Up to `limit` more rows.
     pub fn fetch(&self, py: Python<'_>, limit: usize) -> PyResult<Vec<Py<PyTuple>>> {
-        let zone = rows::zone(py, self.zone.as_deref())?;
+        let shown = Shown::exact(rows::zone(py, self.zone.as_deref())?);
         let mut state = self.state(py)?;
         let mut tuples = Vec::new();
         while tuples.len() < limit {
@@ -163,7 +163,7 @@ impl Cursor {
             let Some((first, batch)) = part else { break };
             let from = start - *first;
             let to = from + (batch.len() - from).min(limit - tuples.len());
-            rows::tuples(py, &zone, batch, from..to, caches, &mut tuples)?;
+            rows::tuples(py, &shown, batch, from..to, caches, &mut tuples)?;
             *row += to - from;
         }
         Ok(tuples)
@@ -256,11 +256,11 @@ pub fn arrays<'py>(
     holder: Holder<'_>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let strings = Strings::of(py, strings)?;
-    let decimals = Decimals::of(py, decimal)?;
+    let decimals = Decimals::of(py, decimal, holder.connection.host_settings().decimals())?;
     if decimals == Decimals::Arrow {
         return Err(crate::errors::misuse(
             py,
-            "decimal = 'arrow' is for data frames; NumPy has no such type",
+            "decimal = 'arrow' is for data frames; NumPy has no such type: 'exact' gives objects",
         ));
     }
     let wanted = Wanted { dates: HostForm::Days, decimals, strings, zone: rows::zone(py, zone)? };
@@ -284,14 +284,13 @@ pub fn unique_names(names: &[String]) -> Vec<String> {
     unique
 }
 
-/// A pandas data frame of a result. Texts, and decimals unless something is said, are Arrow's if pandas can hold them.
+/// A pandas data frame of a result. Texts, and decimals that stay exact, are Arrow's if pandas can hold them.
 pub fn data_frame<'py>(
     py: Python<'py>,
     rows: Unread,
     zone: Option<&str>,
-    decimal: Option<&str>,
+    decimals: Decimals,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let decimals = Decimals::of(py, decimal)?;
     let shown = rows::zone(py, zone)?;
     let zone = zone.filter(|_| shown.is_some()).unwrap_or("UTC");
     let wanted = Wanted { dates: HostForm::Midnights, decimals, strings: Strings::Objects, zone: shown };
@@ -299,7 +298,7 @@ pub fn data_frame<'py>(
     let takes_arrow: bool = frames.getattr("takes_arrow")?.call0()?.extract()?;
     let stays = |ty: &LogicalType| match ty {
         LogicalType::Varchar | LogicalType::Json | LogicalType::Enum(_) => takes_arrow,
-        LogicalType::Decimal { .. } if decimal.is_none() => takes_arrow,
+        LogicalType::Decimal { .. } if decimals == Decimals::Exact => takes_arrow,
         LogicalType::Decimal { .. } | LogicalType::HugeInt => decimals == Decimals::Arrow,
         _ => false,
     };

@@ -3,6 +3,7 @@
 
 use crate::errors::{exception, exception_with};
 use crate::register::{self, Table};
+use inlay::settings::HostSettings;
 use inlay::types::{Error, Result};
 use inlay::{Connection, Host, HostScope, HostTable};
 use parking_lot::Mutex;
@@ -27,6 +28,8 @@ pub struct PythonHost {
     /// What is told if a name stays unknown.
     seen: Mutex<Vec<Seen>>,
     bar: Option<Bar>,
+    /// Of the session.
+    settings: HostSettings,
     /// The host of the statement, when its rows are computed later: operators may still ask it.
     statement: Option<Arc<PythonHost>>,
 }
@@ -60,16 +63,16 @@ impl PythonHost {
         let (raised, given) = (Mutex::default(), tables.len());
         let bar = Bar::of(connection);
         let (notes, tables) = (Mutex::default(), Mutex::new(tables));
-        let seen = Mutex::default();
-        Arc::new(Self { raised, notes, given, tables, bar, seen, statement: None })
+        let (seen, settings) = (Mutex::default(), connection.host_settings().clone());
+        Arc::new(Self { raised, notes, given, tables, bar, settings, seen, statement: None })
     }
 
     /// A host for rows that are computed after their statement.
     pub fn later(connection: &Connection, statement: &Arc<PythonHost>) -> Arc<Self> {
         let (raised, tables, statement) = (Mutex::default(), Mutex::default(), Some(Arc::clone(statement)));
-        let notes = Mutex::default();
-        let seen = Mutex::default();
-        Arc::new(Self { raised, notes, given: 0, tables, bar: Bar::of(connection), seen, statement })
+        let (notes, seen) = (Mutex::default(), Mutex::default());
+        let (bar, settings) = (Bar::of(connection), connection.host_settings().clone());
+        Arc::new(Self { raised, notes, given: 0, tables, bar, settings, seen, statement })
     }
 
     /// Looks for signals only, while rows are converted.
@@ -80,6 +83,7 @@ impl PythonHost {
             given: 0,
             tables: Mutex::default(),
             bar: None,
+            settings: HostSettings::default(),
             seen: Mutex::default(),
             statement: None,
         })
@@ -148,7 +152,7 @@ impl PythonHost {
             self.tables.lock().extend(tables);
             return Ok(Some(HostTable::Query(sql)));
         }
-        Ok(Some(HostTable::Rows(register::source(py, name, &object)?)))
+        Ok(Some(HostTable::Rows(register::source(py, name, &object, &self.settings)?)))
     }
 }
 

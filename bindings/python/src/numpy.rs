@@ -2,13 +2,14 @@
 //! table as it is are mapped, not copied.
 //!
 //! NULLs make an array masked; the slots below the mask hold NaN, NaT or the smallest integer. Strings, blobs and times
-//! become object arrays, dates datetime64[D], intervals timedelta64[us]. Decimals become what the caller says: never float64
-//! unless asked for; 128-bit integers int64 where all values fit, else objects. What an array cannot hold is an error.
+//! become object arrays, dates datetime64[D], intervals timedelta64[us]. Decimals become the nearest float64 unless the call or
+//! the session says that they stay exact; 128-bit integers int64 where all values fit, else objects. What an array cannot hold
+//! is an error.
 
 use crate::cursor::Unread;
 use crate::errors::{exception, misuse, unwrapped};
 use crate::objects::{narrowed, objects};
-use crate::rows::Zone;
+use crate::rows::{Shown, Zone};
 use inlay::types::{Buffer, LogicalType};
 use inlay::{HostColumn, HostForm, QueryResult};
 use pyo3::prelude::*;
@@ -69,24 +70,40 @@ fn over(py: Python<'_>, memory: ColumnMemory) -> PyResult<Bound<'_, PyAny>> {
 /// What DECIMAL and HUGEINT become.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decimals {
-    /// `decimal.Decimal` and `int`: exact.
-    Objects,
-    /// float64: fast, and rounded.
+    /// DECIMAL the nearest float64; HUGEINT stays whole numbers.
+    Rounded,
+    /// Both float64.
     Float,
-    /// Arrow's decimal128, in data frames: exact and fast.
+    /// Arrow's decimal128 in data frames that have it, else `decimal.Decimal`; HUGEINT whole numbers.
+    Exact,
+    /// `decimal.Decimal` and `int`.
+    Objects,
+    /// Arrow's decimal128, in data frames, for both.
     Arrow,
 }
 
 impl Decimals {
-    /// What the argument `decimal` says.
-    pub fn of(py: Python<'_>, said: Option<&str>) -> PyResult<Self> {
-        match said {
-            None | Some("decimal") => Ok(Self::Objects),
-            Some("float") => Ok(Self::Float),
-            Some("arrow") => Ok(Self::Arrow),
-            Some(other) => {
-                Err(misuse(py, format!("decimal = {other:?}: expected 'decimal', 'float' or 'arrow'")))
-            }
+    /// What the argument `decimal` says, or else the session.
+    pub fn of(py: Python<'_>, said: Option<&str>, session: inlay::settings::Decimals) -> PyResult<Self> {
+        match (said, session) {
+            (None, inlay::settings::Decimals::Float) => Ok(Self::Rounded),
+            (None, inlay::settings::Decimals::Exact) | (Some("exact"), _) => Ok(Self::Exact),
+            (Some("decimal"), _) => Ok(Self::Objects),
+            (Some("float"), _) => Ok(Self::Float),
+            (Some("arrow"), _) => Ok(Self::Arrow),
+            (Some(other), _) => Err(misuse(
+                py,
+                format!("decimal = {other:?}: expected 'float', 'exact', 'decimal' or 'arrow'"),
+            )),
+        }
+    }
+
+    /// Whether values of a type become doubles.
+    pub fn rounds(self, ty: &LogicalType) -> bool {
+        match self {
+            Self::Rounded => matches!(ty, LogicalType::Decimal { .. }),
+            Self::Float => is_wide(ty) || matches!(ty, LogicalType::Decimal { .. }),
+            Self::Exact | Self::Objects | Self::Arrow => false,
         }
     }
 }
@@ -125,6 +142,14 @@ pub struct Wanted {
     pub zone: Zone,
 }
 
+impl Wanted {
+    /// How values that become objects are shown. Decimals within others become what columns of them do.
+    fn shown(&self, py: Python<'_>) -> Shown {
+        let zone = self.zone.as_ref().map(|zone| zone.clone_ref(py));
+        Shown { zone, rounds: matches!(self.decimals, Decimals::Rounded | Decimals::Float) }
+    }
+}
+
 /// A column that is not an array yet.
 pub struct Unconverted {
     name: String,
@@ -150,7 +175,7 @@ pub fn columns(
     leave: impl Fn(&LogicalType) -> bool,
 ) -> PyResult<Vec<Unconverted>> {
     let exact = |ty: &LogicalType| {
-        wanted.decimals != Decimals::Float && (is_wide(ty) || matches!(ty, LogicalType::Decimal { .. }))
+        (is_wide(ty) || matches!(ty, LogicalType::Decimal { .. })) && !wanted.decimals.rounds(ty)
     };
     let form = |ty: &LogicalType| match ty {
         ty if leave(ty) || exact(ty) || typestr_of(ty, wanted.dates).is_none() => None,
@@ -227,7 +252,7 @@ impl Unconverted {
         {
             return Ok(Delivered::Array(array(py, numbers, self.len, "<i8")?));
         }
-        let array = objects(py, &self.wanted.zone, &rows, stop)?;
+        let array = objects(py, &self.wanted.shown(py), &rows, stop)?;
         let is_text = matches!(self.ty, LogicalType::Varchar | LogicalType::Json);
         Ok(Delivered::Array(match is_text && self.wanted.strings == Strings::Packed {
             true => packed(py, &array)?,

@@ -5,7 +5,7 @@
 use crate::errors::{misuse, unwrapped};
 use crate::host;
 use crate::numpy::array;
-use crate::rows::{ObjectCache, Zone, objects_of};
+use crate::rows::{ObjectCache, Shown, objects_of};
 use inlay::QueryResult;
 use inlay::types::{Batch, Buffer, LogicalType, VECTOR_SIZE};
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -61,7 +61,7 @@ fn check(stop: Option<&AtomicBool>) -> PyResult<()> {
 /// The only column of a result as an array of objects, masked if it has NULLs.
 pub fn objects<'py>(
     py: Python<'py>,
-    zone: &Zone,
+    shown: &Shown,
     column: &QueryResult,
     stop: Option<&AtomicBool>,
 ) -> PyResult<Bound<'py, PyAny>> {
@@ -84,7 +84,7 @@ pub fn objects<'py>(
             check(stop)?;
             let rows = from..column.len().min(from + VECTOR_SIZE);
             let mut objects = Vec::with_capacity(rows.len());
-            objects_of(py, zone, column, rows.clone(), &mut cache, &mut objects)?;
+            objects_of(py, shown, column, rows.clone(), &mut cache, &mut objects)?;
             if !null_rows.is_empty() {
                 rows.clone().for_each(|at| null_rows[row + at - from] = u8::from(column.is_null(at)));
             }

@@ -10,6 +10,8 @@ use crate::pending::looked_at;
 use crate::result::Answer;
 use crate::scanned::Scanned;
 use crate::texts;
+use inlay::settings::HostSettings;
+use inlay::types::arrow::StreamReader;
 use inlay::types::datetime::{is_finite_date, is_finite_timestamp, is_timestamp};
 use inlay::types::{Bitmap, Buffer, EnumType, Heap, Interval, LogicalType, Vector, VectorBuilder};
 use inlay::{ArrowTable, ColumnSource, HostTable, QueryResult, SourceValues, TableSource, Value};
@@ -106,7 +108,13 @@ fn values_kind(object: &Bound<'_, PyAny>) -> Option<Kind> {
 }
 
 /// The object as a table that is described as `name`.
-pub fn source(py: Python<'_>, name: &str, object: &Bound<'_, PyAny>) -> PyResult<Arc<dyn TableSource>> {
+pub fn source(
+    py: Python<'_>,
+    name: &str,
+    object: &Bound<'_, PyAny>,
+    settings: &HostSettings,
+) -> PyResult<Arc<dyn TableSource>> {
+    let nan = if settings.nan_as_null() { Nan::IsNull } else { Nan::IsValue };
     if let Ok(table) = object.cast::<Table>() {
         return Ok(Arc::clone(&table.get().source));
     }
@@ -120,9 +128,9 @@ pub fn source(py: Python<'_>, name: &str, object: &Bound<'_, PyAny>) -> PyResult
         },
         Some(Kind::Values) => {
             let columns = py.import("inlay._tables")?.getattr("columns_of")?.call1((object,))?;
-            from_columns(py, name, columns.cast::<PyDict>()?)
+            from_columns(py, name, columns.cast::<PyDict>()?, nan)
         }
-        Some(Kind::Columns) => from_columns(py, name, object.cast::<PyDict>()?),
+        Some(Kind::Columns) => from_columns(py, name, object.cast::<PyDict>()?, nan),
         Some(Kind::Pandas) => from_pandas(py, name, object),
         None => {
             let class = object.get_type().fully_qualified_name()?.to_string();
@@ -144,10 +152,28 @@ fn from_result(py: Python<'_>, name: &str, result: &QueryResult) -> PyResult<Arc
 }
 
 fn from_arrow(py: Python<'_>, name: &str, object: &Bound<'_, PyAny>) -> PyResult<Arc<dyn TableSource>> {
-    py.import("inlay._tables")?.getattr("note_read")?.call1((object,))?;
+    let tables = py.import("inlay._tables")?;
+    tables.getattr("note_read")?.call1((object,))?;
+    let words: Vec<Option<Vec<String>>> = tables.getattr("words_of")?.call1((object,))?.extract()?;
     let stream = arrow::import(py, object)?;
+    typed_table(py, name, stream, words)
+}
+
+/// A table of record batches; columns that have words are ENUMs of them.
+fn typed_table(
+    py: Python<'_>,
+    name: &str,
+    stream: StreamReader,
+    words: Vec<Option<Vec<String>>>,
+) -> PyResult<Arc<dyn TableSource>> {
+    let as_enum = |words: Option<Vec<String>>| -> inlay::Result<Option<LogicalType>> {
+        words.map(|words| Ok(LogicalType::Enum(Arc::new(EnumType::new(words)?)))).transpose()
+    };
     // Reading may run Python code of a reader on this thread.
-    let table = py.detach(|| ArrowTable::from_stream(name, stream));
+    let table = py.detach(|| -> inlay::Result<ArrowTable> {
+        let types = words.into_iter().map(as_enum).collect::<inlay::Result<Vec<_>>>()?;
+        Ok(ArrowTable::from_stream(name, stream)?.with_types(types))
+    });
     Ok(Arc::new(unwrapped(py, table)?))
 }
 
@@ -157,35 +183,44 @@ fn from_pandas(py: Python<'_>, name: &str, frame: &Bound<'_, PyAny>) -> PyResult
     let made = frames.getattr("columns_of_pandas")?.call1((frame,))?;
     let (columns, words): (Bound<'_, PyAny>, Vec<Option<Vec<String>>>) = made.extract()?;
     if let Ok(columns) = columns.cast::<PyDict>() {
-        return from_columns(py, name, columns);
+        return from_columns(py, name, columns, Nan::IsNull);
     }
     let stream = arrow::import(py, &columns)?;
-    // Reading may run Python code of a reader on this thread.
-    let table = py.detach(|| -> inlay::Result<ArrowTable> {
-        let as_enum = |words: Option<Vec<String>>| -> inlay::Result<Option<LogicalType>> {
-            words.map(|words| Ok(LogicalType::Enum(Arc::new(EnumType::new(words)?)))).transpose()
-        };
-        let types = words.into_iter().map(as_enum).collect::<inlay::Result<Vec<_>>>()?;
-        Ok(ArrowTable::from_stream(name, stream)?.with_types(types))
-    });
-    Ok(Arc::new(unwrapped(py, table)?))
+    typed_table(py, name, stream, words)
 }
 
-fn from_columns(py: Python<'_>, name: &str, columns: &Bound<'_, PyDict>) -> PyResult<Arc<dyn TableSource>> {
+fn from_columns(
+    py: Python<'_>,
+    name: &str,
+    columns: &Bound<'_, PyDict>,
+    nan: Nan,
+) -> PyResult<Arc<dyn TableSource>> {
     let columns = looked_at(columns)?;
     let mut vectors = Vec::with_capacity(columns.len());
     // Conversions run Python code, which may change the dictionary.
     for item in columns.items().iter() {
         let (column, values): (String, Bound<'_, PyAny>) = item.extract()?;
-        let values = values_of(py, &column, &values)?;
+        let values = values_of(py, &column, &values, nan)?;
         vectors.push((column, values));
     }
     let source = ColumnSource::new(name, vectors);
     Ok(Arc::new(unwrapped(py, source)?))
 }
 
+/// What NaN among floats is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nan {
+    IsNull,
+    IsValue,
+}
+
 /// A NumPy array (or what NumPy makes one of) as a column; masked values are NULL.
-pub fn values_of(py: Python<'_>, column: &str, values: &Bound<'_, PyAny>) -> PyResult<SourceValues> {
+pub fn values_of(
+    py: Python<'_>,
+    column: &str,
+    values: &Bound<'_, PyAny>,
+    nan: Nan,
+) -> PyResult<SourceValues> {
     let numpy = py.import("numpy")?;
     let mask = match values.hasattr("mask")? {
         true => Some(numpy.getattr("ma")?.getattr("getmaskarray")?.call1((values,))?),
@@ -207,17 +242,26 @@ pub fn values_of(py: Python<'_>, column: &str, values: &Bound<'_, PyAny>) -> PyR
     {
         return Ok(SourceValues::Deferred(Arc::new(texts)));
     }
-    let mut vector = plain_vector(py, column, &array, mask.is_some())?;
+    let mut vector = plain_vector(py, column, &array, mask.is_some(), nan)?;
     if let Some(mask) = mask {
         let masked = fixed(py, &mask, LogicalType::Boolean)?;
         let valid = Bitmap::from_fn(vector.len(), |row| masked.values::<u8>()[row] == 0);
         let valid = Bitmap::and_optional(vector.validity(), Some(&valid));
         vector.set_validity(valid);
     }
+    if nan == Nan::IsNull && matches!(vector.ty(), LogicalType::Real | LogicalType::Double) {
+        return Ok(SourceValues::NanIsNull(vector));
+    }
     Ok(vector.into())
 }
 
-fn plain_vector(py: Python<'_>, column: &str, array: &Bound<'_, PyAny>, is_masked: bool) -> PyResult<Vector> {
+fn plain_vector(
+    py: Python<'_>,
+    column: &str,
+    array: &Bound<'_, PyAny>,
+    is_masked: bool,
+    nan: Nan,
+) -> PyResult<Vector> {
     let dtype = array.getattr("dtype")?;
     let kind: String = dtype.getattr("kind")?.extract()?;
     let size: usize = dtype.getattr("itemsize")?.extract()?;
@@ -245,7 +289,7 @@ fn plain_vector(py: Python<'_>, column: &str, array: &Bound<'_, PyAny>, is_maske
         }
         ("M", _) => return moments(py, column, array, &dtype),
         ("m", _) => return intervals(py, column, array, &dtype),
-        ("O" | "U" | "S" | "T", _) => return objects(py, column, array, &kind, is_masked),
+        ("O" | "U" | "S" | "T", _) => return objects(py, column, array, &kind, is_masked, nan),
         _ => {
             let shown = dtype.str()?.to_string();
             return Err(misuse(
@@ -391,6 +435,7 @@ fn objects(
     array: &Bound<'_, PyAny>,
     kind: &str,
     is_masked: bool,
+    nan: Nan,
 ) -> PyResult<Vector> {
     let items = match kind {
         // Of those that are missing, `tolist` gives what the dtype has for them.
@@ -413,8 +458,8 @@ fn objects(
         None if !not_numbers.is_empty() && !is_masked => LogicalType::Double,
         ty => ty.unwrap_or(LogicalType::Varchar),
     };
-    // Among floats, NaN is one, unless a mask says what is missing.
-    if ty == LogicalType::Double && !is_masked {
+    // Among floats, NaN may be one, unless a mask says what is missing.
+    if ty == LogicalType::Double && !is_masked && nan == Nan::IsValue {
         for row in not_numbers {
             values[row] = Value::Double(f64::NAN);
         }
@@ -498,6 +543,6 @@ pub fn register(
     name: &str,
     object: &Bound<'_, PyAny>,
 ) -> PyResult<()> {
-    let source = source(py, name, object)?;
+    let source = source(py, name, object, connection.host_settings())?;
     connection.register(name, source).map_err(|error| exception(py, &error))
 }

@@ -3,10 +3,10 @@
 use crate::arrow;
 use crate::cursor::{self, Cursor, Holder, Unread};
 use crate::errors::unwrapped;
+use crate::numpy::Decimals;
 use crate::pending::PendingColumns;
 use inlay::QueryResult;
 use inlay::render::{RenderOptions, render};
-use inlay::types::arrow::StringLayout;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyIterator, PyList};
 
@@ -63,7 +63,8 @@ impl Answer {
     #[doc = doc!("Answer.df")]
     #[pyo3(signature = (decimal = None))]
     fn df<'py>(&self, py: Python<'py>, decimal: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
-        cursor::data_frame(py, self.unread(), self.zone.as_deref(), decimal)
+        let decimals = Decimals::of(py, decimal, self.connection.host_settings().decimals())?;
+        cursor::data_frame(py, self.unread(), self.zone.as_deref(), decimals)
     }
 
     #[doc = doc!("Answer.arrow")]
@@ -91,8 +92,8 @@ impl Answer {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        let _ = requested_schema;
-        arrow::export(py, self.unread(), StringLayout::View)
+        let strings = arrow::layout_for(py, requested_schema.as_ref(), &self.connection)?;
+        arrow::export(py, self.unread(), strings)
     }
 
     #[doc = doc!("Answer.description")]

@@ -2,6 +2,7 @@
 
 use inlay::Value;
 use inlay::types::datetime::{MICROS_PER_DAY, civil_from_days, is_finite_date, is_finite_timestamp};
+use inlay::types::nearest::nearest_f64;
 use inlay::types::value::write_decimal;
 use inlay::types::{Batch, Dictionary, Interval, LogicalType, PhysicalType, TimeTz, Vector, VectorKind};
 use pyo3::IntoPyObjectExt;
@@ -14,6 +15,21 @@ use std::ops::Range;
 
 /// The time zone of the session that moments are shown in; none is UTC.
 pub type Zone = Option<Py<PyTzInfo>>;
+
+/// How values look as objects.
+#[derive(Default)]
+pub struct Shown {
+    pub zone: Zone,
+    /// Whether a decimal is the nearest `float` rather than a `decimal.Decimal`.
+    pub rounds: bool,
+}
+
+impl Shown {
+    /// With decimals as they are.
+    pub fn exact(zone: Zone) -> Self {
+        Self { zone, rounds: false }
+    }
+}
 
 /// The zone of a name, as `zoneinfo` knows it; UTC if it does not.
 pub fn zone(py: Python<'_>, name: Option<&str>) -> PyResult<Zone> {
@@ -108,7 +124,7 @@ impl ObjectCache {
     fn object(
         &mut self,
         py: Python<'_>,
-        zone: &Zone,
+        shown: &Shown,
         dictionary: &Dictionary,
         code: usize,
     ) -> PyResult<Py<PyAny>> {
@@ -120,7 +136,7 @@ impl ObjectCache {
         if let Some(object) = &self.objects[code] {
             return Ok(object.clone_ref(py));
         }
-        let object = at(py, zone, dictionary.values(), code)?;
+        let object = at(py, shown, dictionary.values(), code)?;
         self.objects[code] = Some(object.clone_ref(py));
         Ok(object)
     }
@@ -129,7 +145,7 @@ impl ObjectCache {
 /// Rows of a batch as tuples, behind `out`. `caches` has one cache per column.
 pub fn tuples(
     py: Python<'_>,
-    zone: &Zone,
+    shown: &Shown,
     batch: &Batch,
     rows: Range<usize>,
     caches: &mut Vec<ObjectCache>,
@@ -139,7 +155,7 @@ pub fn tuples(
     let mut columns = Vec::with_capacity(batch.columns().len());
     for (column, cache) in batch.columns().iter().zip(caches.iter_mut()) {
         let mut objects = Vec::with_capacity(rows.len());
-        objects_of(py, zone, column, rows.clone(), cache, &mut objects)?;
+        objects_of(py, shown, column, rows.clone(), cache, &mut objects)?;
         columns.push(objects.into_iter());
     }
     out.reserve(rows.len());
@@ -153,7 +169,7 @@ pub fn tuples(
 /// Values of a vector as Python objects, behind `out`, which is empty or ends with the object of the row before.
 pub fn objects_of(
     py: Python<'_>,
-    zone: &Zone,
+    shown: &Shown,
     vector: &Vector,
     rows: Range<usize>,
     cache: &mut ObjectCache,
@@ -161,7 +177,7 @@ pub fn objects_of(
 ) -> PyResult<()> {
     match vector.kind() {
         VectorKind::Constant => {
-            let object = if vector.is_null(0) { py.None() } else { at(py, zone, vector, 0)? };
+            let object = if vector.is_null(0) { py.None() } else { at(py, shown, vector, 0)? };
             out.extend(rows.map(|_| object.clone_ref(py)));
         }
         VectorKind::Dictionary(dictionary) => {
@@ -171,12 +187,14 @@ pub fn objects_of(
                 out.push(if vector.is_null(row) {
                     py.None()
                 } else {
-                    cache.object(py, zone, dictionary, code)?
+                    cache.object(py, shown, dictionary, code)?
                 });
             }
         }
         VectorKind::Flat => {
-            if let LogicalType::Decimal { scale, .. } = vector.ty() {
+            if let LogicalType::Decimal { scale, .. } = vector.ty()
+                && !shown.rounds
+            {
                 for row in rows {
                     out.push(match vector.is_null(row) {
                         true => py.None(),
@@ -200,7 +218,7 @@ pub fn objects_of(
                 let object = match out.last() {
                     _ if vector.is_null(row) => py.None(),
                     Some(last) if row > 0 && is_again(row) => last.clone_ref(py),
-                    _ => at(py, zone, vector, row)?,
+                    _ => at(py, shown, vector, row)?,
                 };
                 out.push(object);
             }
@@ -210,7 +228,7 @@ pub fn objects_of(
 }
 
 /// The value at physical position `index`, which is not NULL, of a flat or constant vector.
-fn at(py: Python<'_>, zone: &Zone, vector: &Vector, index: usize) -> PyResult<Py<PyAny>> {
+fn at(py: Python<'_>, shown: &Shown, vector: &Vector, index: usize) -> PyResult<Py<PyAny>> {
     match vector.ty() {
         LogicalType::Null => Ok(py.None()),
         LogicalType::Boolean => {
@@ -227,6 +245,9 @@ fn at(py: Python<'_>, zone: &Zone, vector: &Vector, index: usize) -> PyResult<Py
             let bytes = vector.views()[index].bytes(vector.heap().buffers());
             Ok(PyBytes::new(py, bytes).into_any().unbind())
         }
+        LogicalType::Decimal { scale, .. } if shown.rounds => {
+            nearest_f64(vector.stored_i128(index), *scale).into_py_any(py)
+        }
         LogicalType::Decimal { scale, .. } => {
             decimal(py, vector.stored_i128(index), *scale, &mut String::new())
         }
@@ -237,7 +258,7 @@ fn at(py: Python<'_>, zone: &Zone, vector: &Vector, index: usize) -> PyResult<Py
         LogicalType::TimestampTz => {
             let utc = PyTzInfo::utc(py)?.to_owned();
             let moment = timestamp(py, vector.values::<i64>()[index], Some(&utc))?;
-            match zone {
+            match &shown.zone {
                 Some(zone) => in_zone(py, moment, zone),
                 None => Ok(moment),
             }
@@ -267,41 +288,46 @@ fn at(py: Python<'_>, zone: &Zone, vector: &Vector, index: usize) -> PyResult<Py
             PhysicalType::I64 => vector.values::<i64>()[index].into_py_any(py),
             _ => vector.stored_i128(index).into_py_any(py),
         },
-        _ => object(py, zone, &vector.value_at(index)),
+        _ => object(py, shown, &vector.value_at(index)),
     }
 }
 
 /// A value as an object: lists and arrays as lists, structs and maps as dicts (a row without names as a tuple), a union
 /// as the value it holds, other types as columns of them give.
-pub fn object(py: Python<'_>, zone: &Zone, value: &Value) -> PyResult<Py<PyAny>> {
+pub fn object(py: Python<'_>, shown: &Shown, value: &Value) -> PyResult<Py<PyAny>> {
     match value {
         Value::Null => Ok(py.None()),
         Value::List { values, .. } | Value::Array { values, .. } => {
-            let items = values.iter().map(|value| object(py, zone, value)).collect::<PyResult<Vec<_>>>()?;
+            let items = values.iter().map(|value| object(py, shown, value)).collect::<PyResult<Vec<_>>>()?;
             items.into_py_any(py)
         }
         Value::Struct { values, .. } if value.logical_type().is_tuple() => {
-            let items = values.iter().map(|value| object(py, zone, value)).collect::<PyResult<Vec<_>>>()?;
+            let items = values.iter().map(|value| object(py, shown, value)).collect::<PyResult<Vec<_>>>()?;
             PyTuple::new(py, items)?.into_py_any(py)
         }
         Value::Struct { fields, values } => {
             let dict = PyDict::new(py);
             for (field, value) in fields.iter().zip(values) {
-                dict.set_item(&*field.name, object(py, zone, value)?)?;
+                dict.set_item(&*field.name, object(py, shown, value)?)?;
             }
             dict.into_py_any(py)
         }
         Value::Map { entries, .. } => {
             let dict = PyDict::new(py);
+            // Two keys may have the same nearest double.
+            let exact = Shown::exact(shown.zone.as_ref().map(|zone| zone.clone_ref(py)));
             for (key, value) in entries {
-                let key = object(py, zone, key)?;
+                let key = object(py, &exact, key)?;
                 let is_hashable = key.bind(py).hash().is_ok();
                 let key = if is_hashable { key } else { key.bind(py).str()?.into_any().unbind() };
-                dict.set_item(key, object(py, zone, value)?)?;
+                dict.set_item(key, object(py, shown, value)?)?;
             }
             dict.into_py_any(py)
         }
-        Value::Union { value, .. } => object(py, zone, value),
+        Value::Decimal { unscaled, scale, .. } if shown.rounds => {
+            nearest_f64(*unscaled, *scale).into_py_any(py)
+        }
+        Value::Union { value, .. } => object(py, shown, value),
         Value::Uuid(number) => {
             static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
             let arguments = PyDict::new(py);
@@ -316,7 +342,7 @@ pub fn object(py: Python<'_>, zone: &Zone, value: &Value) -> PyResult<Py<PyAny>>
         Value::TimestampMs(at) => timestamp(py, at.saturating_mul(1_000), None),
         Value::TimestampNs(at) => nanoseconds(py, *at),
         other => match Vector::from_sql_values(other.logical_type(), std::slice::from_ref(other)) {
-            Ok(vector) => at(py, zone, &vector, 0),
+            Ok(vector) => at(py, shown, &vector, 0),
             Err(error) => Err(crate::errors::exception(py, &error)),
         },
     }

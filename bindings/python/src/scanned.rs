@@ -117,7 +117,7 @@ fn constant(py: Python<'_>, value: &Value) -> PyResult<Py<PyAny>> {
         | Value::TimestampS(at)
         | Value::TimestampMs(at)
         | Value::TimestampNs(at) => at.into_py_any(py),
-        other => rows::object(py, &None, other),
+        other => rows::object(py, &rows::Shown::default(), other),
     }
 }
 

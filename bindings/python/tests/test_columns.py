@@ -30,7 +30,7 @@ NAMES = ["i", "n", "price", "name", "day"]
 
 @pytest.fixture
 def con() -> inlay.Connection:
-    con = inlay.connect()
+    con = inlay.connect(decimal="exact")
     con.execute(f"""
         CREATE TABLE t AS
         SELECT i, CASE WHEN i % 3 > 0 THEN i END AS n, (i % 1000 / 100)::DECIMAL(9, 2) AS price, 'name ' || i AS name,
@@ -184,7 +184,7 @@ def test_columns_outlive_what_is_closed(tmp_path: Path) -> None:
 
 def test_columns_keep_a_database_that_nobody_closes() -> None:
     def made() -> dict[str, Any]:
-        con = inlay.connect()
+        con = inlay.connect(decimal="exact")
         con.execute(f"CREATE TABLE t AS SELECT i, 'name ' || i AS s FROM range({ROWS}) r(i)")
         return con.execute("FROM t").fetchnumpy()
 

@@ -92,10 +92,10 @@ def by_batches(con: inlay.Connection, query: str) -> Table:
 OUT: dict[str, Callable[[inlay.Connection, str], Table]] = {
     "fetchall": by_rows,
     "fetchone": by_one_row,
-    "numpy": lambda con, query: con.execute(query).fetchnumpy(),
-    "numpy of a relation": lambda con, query: dict(con.sql(query).fetchnumpy()),
-    "stringdtype": lambda con, query: con.execute(query).fetchnumpy(strings="stringdtype"),
-    "pandas": lambda con, query: con.execute(query).df(),
+    "numpy": lambda con, query: con.execute(query).fetchnumpy(decimal="exact"),
+    "numpy of a relation": lambda con, query: dict(con.sql(query).fetchnumpy("exact")),
+    "stringdtype": lambda con, query: con.execute(query).fetchnumpy(strings="stringdtype", decimal="exact"),
+    "pandas": lambda con, query: con.execute(query).df(decimal="exact"),
     "pandas with objects": lambda con, query: con.execute(query).df(decimal="decimal"),
     "pandas with Arrow": lambda con, query: con.execute(query).df(decimal="arrow"),
     "arrow": lambda con, query: con.execute(query).arrow(),
@@ -191,7 +191,7 @@ def check(con: inlay.Connection, way: str, ty: str, rows: list[str], is_table: b
 @pytest.mark.parametrize("way", OUT)
 @pytest.mark.parametrize("ty", VALUES)
 def test_values_go_out_and_come_in(way: str, ty: str) -> None:
-    con = inlay.connect()
+    con = inlay.connect(config={"nan_as_null": False})
     con.execute("SET TimeZone = 'UTC'")
     for value in [*VALUES[ty], "NULL"]:
         for rows in ([value], [value, "NULL", value]):
@@ -206,7 +206,7 @@ def test_values_go_out_and_come_in(way: str, ty: str) -> None:
 @pytest.mark.parametrize("way", ["numpy", "pandas", "arrow", "polars"])
 @pytest.mark.parametrize("ty", [ty for ty in VALUES if "[" not in ty and "(a" not in ty])
 def test_tables_as_they_are_give_the_same(way: str, ty: str) -> None:
-    con = inlay.connect()
+    con = inlay.connect(config={"nan_as_null": False})
     con.execute("SET TimeZone = 'UTC'")
     for value in [VALUES[ty][0], VALUES[ty][-1]]:
         if (ty, value) not in REFUSALS[way]:
@@ -217,7 +217,7 @@ def test_tables_as_they_are_give_the_same(way: str, ty: str) -> None:
 
 
 def test_every_type_is_here() -> None:
-    con = inlay.connect()
+    con = inlay.connect(config={"nan_as_null": False})
     known = {row[0] for row in con.execute("SELECT DISTINCT logical_type FROM duckdb_types()").fetchall()}
     tried = {ty.partition("(")[0] for ty in VALUES} | {"TIMESTAMP WITH TIME ZONE", "TIME WITH TIME ZONE", "FLOAT"}
     missing = {name for name in known if name not in tried and not name.endswith("[]")}
@@ -226,7 +226,7 @@ def test_every_type_is_here() -> None:
 
 def test_a_frame_keeps_what_numpy_has(recwarn: pytest.WarningsRecorder) -> None:
     """Columns without NULL have NumPy's dtypes; those with NULLs the nullable ones."""
-    con = inlay.connect()
+    con = inlay.connect(config={"nan_as_null": False})
     widths = {"TINYINT": "int8", "SMALLINT": "int16", "INTEGER": "int32", "BIGINT": "int64"}
     dtypes = {**widths, **{f"U{ty}": f"u{dtype}" for ty, dtype in widths.items()}, "BOOLEAN": "bool"}
     nullable = {name: name.replace("i", "I").replace("u", "U") for name in dtypes.values()} | {"bool": "boolean"}
@@ -244,7 +244,7 @@ def test_a_frame_keeps_what_numpy_has(recwarn: pytest.WarningsRecorder) -> None:
 
 
 def test_far_dates_are_kept_in_seconds() -> None:
-    con = inlay.connect()
+    con = inlay.connect(config={"nan_as_null": False})
     con.execute("""
         CREATE TABLE far AS SELECT DATE '1970-01-01' + CASE WHEN i = 9 THEN 2147483646 ELSE i::INTEGER END AS d
         FROM range(50000) r(i)
@@ -265,7 +265,7 @@ def test_far_dates_are_kept_in_seconds() -> None:
 @pytest.mark.parametrize("ty", ["DATE", "TIMESTAMP", "TIMESTAMPTZ", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"])
 @pytest.mark.parametrize("value", ["infinity", "-infinity"])
 def test_infinity_is_never_a_date_of_an_array(ty: str, value: str) -> None:
-    con = inlay.connect()
+    con = inlay.connect(config={"nan_as_null": False})
     finite = "2000-01-01"
     con.execute(f"CREATE TABLE t AS SELECT i, CAST('{finite}' AS {ty}) AS \"the day\" FROM range(50000) r(i)")
     con.execute(f"UPDATE t SET \"the day\" = CAST('{value}' AS {ty}) WHERE i = 30000")

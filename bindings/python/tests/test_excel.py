@@ -114,3 +114,87 @@ def test_a_range_may_have_an_open_end(
     for wrong in ("A:B2", "2:B3", "A2:", ":B3"):
         with pytest.raises(inlay.Error, match="range"):
             con.sql(f"FROM read_xlsx('{path}', range = '{wrong}')")
+
+
+def made(path: Path, rows: list[list[object]], first: tuple[int, int] = (1, 1)) -> str:
+    book = openpyxl.Workbook()
+    for at, row in enumerate(rows):
+        for column, value in enumerate(row):
+            if value is not None:
+                book.active.cell(first[0] + at, first[1] + column, value)
+    book.save(path)
+    return f"'{path}'"
+
+
+def test_an_empty_row_is_a_row(con: inlay.Connection, tmp_path: Path) -> None:
+    file = made(tmp_path / "x.xlsx", [["city", "km"], ["Ulm", 3], [], ["Bonn", 4], [None, None], [None, 5]])
+    relation = con.sql(f"FROM {file}")
+    assert relation.columns == ["city", "km"]
+    assert relation.fetchall() == [("Ulm", 3.0), (None, None), ("Bonn", 4.0), (None, None), (None, 5.0)]
+    assert con.sql(f"FROM read_xlsx({file}, stop_at_empty = true)").fetchall() == [("Ulm", 3.0)]
+    assert con.sql(f"FROM read_xlsx({file}, stop_at_empty = false)").fetchall() == relation.fetchall()
+
+
+def test_rows_behind_a_title_are_there(con: inlay.Connection, tmp_path: Path) -> None:
+    file = made(tmp_path / "x.xlsx", [["Sales 2024"], [], ["city", "km"], ["Ulm", 3], ["Bonn", 4]])
+    rows = con.sql(f"FROM {file}").fetchall()
+    assert rows == [(None, None), ("city", "km"), ("Ulm", "3"), ("Bonn", "4")]
+    assert con.sql(f"FROM read_xlsx({file}, range = 'A3:B9')").fetchall() == [("Ulm", 3.0), ("Bonn", 4.0)]
+
+
+@pytest.mark.parametrize("stop", ["", ", stop_at_empty = true"])
+def test_leading_rows_and_columns_are_passed_over(con: inlay.Connection, tmp_path: Path, stop: str) -> None:
+    file = made(tmp_path / "x.xlsx", [["city", "km"], ["Ulm", 3], ["Bonn", 4]], first=(5, 3))
+    relation = con.sql(f"FROM read_xlsx({file}{stop})")
+    assert relation.columns == ["city", "km"] and relation.fetchall() == [("Ulm", 3.0), ("Bonn", 4.0)]
+
+
+def test_columns_that_begin_later_are_there(con: inlay.Connection, tmp_path: Path) -> None:
+    file = made(tmp_path / "x.xlsx", [["a", "b"], [1, 2], [3, 4, 5], [None, None, None, "note"]])
+    relation = con.sql(f"FROM {file}")
+    assert relation.columns == ["a", "b", "C1", "D1"]
+    assert relation.fetchall() == [(1.0, 2.0, None, None), (3.0, 4.0, 5.0, None), (None, None, None, "note")]
+    file = made(tmp_path / "y.xlsx", [["a", None, "c"], [1, None, 3]])
+    assert con.sql(f"FROM {file}").fetchall() == [(1.0, None, 3.0)]
+
+
+def test_cells_with_a_format_and_no_value_are_no_rows(con: inlay.Connection, tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    book.active.append(["a"])
+    book.active.append([1])
+    for row in range(3, 50):
+        book.active.cell(row, 1).font = openpyxl.styles.Font(bold=True)
+    book.save(tmp_path / "x.xlsx")
+    assert con.sql(f"FROM '{tmp_path}/x.xlsx'").fetchall() == [(1.0,)]
+
+
+def test_empty_texts_and_rows_of_nulls_come_back(con: inlay.Connection, tmp_path: Path) -> None:
+    path = tmp_path / "x.xlsx"
+    rows = "(VALUES (NULL, NULL), ('', 1), (NULL, NULL), ('b', NULL), (NULL, NULL)) t(a, n)"
+    expected = [(None, None), ("", 1), (None, None), ("b", None), (None, None)]
+    con.execute("CREATE TABLE t (a VARCHAR, n INTEGER)")
+    for header in ("", " (HEADER)"):
+        con.execute(f"COPY (FROM {rows}) TO '{path}'{header}")
+        con.execute(f"COPY t FROM '{path}' (HEADER {bool(header)})")
+        assert con.sql("FROM t").fetchall() == expected
+        con.execute("DELETE FROM t")
+    assert con.sql(f"FROM '{path}'").fetchall() == [(a, None if n is None else float(n)) for a, n in expected]
+    pd = pytest.importorskip("pandas")
+    assert pd.read_excel(path, keep_default_na=False)["n"].tolist()[1] == 1
+
+
+def test_rows_added_below_a_table_of_ours_are_read(con: inlay.Connection, tmp_path: Path) -> None:
+    path = tmp_path / "x.xlsx"
+    con.execute(f"COPY (FROM (VALUES (1, NULL), (NULL, NULL)) t(a, b)) TO '{path}' (HEADER)")
+    book = openpyxl.load_workbook(path)
+    book.active.append([7, 8])
+    book.save(path)
+    assert con.sql(f"FROM '{path}'").fetchall() == [(1.0, None), (7.0, 8.0)]
+
+
+def test_text_tables_without_a_header_keep_their_first_row(con: inlay.Connection, tmp_path: Path) -> None:
+    path = tmp_path / "x.xlsx"
+    con.execute("CREATE TABLE t (a VARCHAR, b VARCHAR)")
+    con.execute(f"COPY (FROM (VALUES ('p', 'q'), ('r', 's')) t(a, b)) TO '{path}'")
+    con.execute(f"COPY t FROM '{path}' (HEADER false)")
+    assert con.sql("FROM t").fetchall() == [("p", "q"), ("r", "s")]

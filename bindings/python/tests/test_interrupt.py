@@ -90,7 +90,7 @@ HEAVY: dict[str, tuple[str, Callable[[inlay.Connection], object]]] = {
     "rows": ("SELECT x, x / 2, 'n' || x FROM range(2000000) t(x)", lambda answer: answer.fetchall()),
     "decimals to NumPy": (
         "SELECT x::DECIMAL(12, 2) AS p FROM range(3000000) t(x)",
-        lambda answer: answer.fetchnumpy(),
+        lambda answer: answer.fetchnumpy("exact"),
     ),
 }
 

@@ -171,3 +171,15 @@ def test_the_default_connection_has_a_name(tmp_path: Path, monkeypatch: pytest.M
         inlay.set_default_connection(5)  # type: ignore[arg-type]
     inlay.close()
     assert list(Path().iterdir()) == []
+
+
+def test_a_cte_may_have_the_name_of_the_variable_that_it_reads() -> None:
+    con = inlay.connect()
+    df = {"a": [1, 2]}
+    assert con.sql("WITH df AS (SELECT a + 1 AS a FROM df) FROM df").fetchall() == [(2,), (3,)]
+    assert con.execute("WITH df AS (SELECT a + 1 AS a FROM df), e AS (FROM df) FROM e").fetchall() == [(2,), (3,)]
+    con.register("known", df)
+    assert con.execute("WITH known AS (SELECT a * 2 AS a FROM known) SELECT sum(a) FROM known").fetchone() == (6,)
+    with pytest.raises(inlay.CatalogException, match='circular reference to CTE "nothing"'):
+        con.execute("WITH nothing AS (SELECT a FROM nothing) FROM nothing")
+    assert df

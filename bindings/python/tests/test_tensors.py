@@ -81,8 +81,9 @@ def test_nulls_and_types_without_tensors(con: inlay.Connection, torch: Any) -> N
         "SELECT * FROM (VALUES (1), (NULL)) t(x)": '"x" of int32 has NULL, which no tensor has; coalesce',
         "SELECT 'a' AS s": '"s" of object cannot be a tensor',
         "SELECT DATE '2024-01-01' AS d": "cannot be a tensor; epoch_us",
-        "SELECT 1.25 AS p": "decimal='float'",
+        "SELECT 170141183460469231731687303715884105727 AS p": "decimal='float'",
     }.items():
         with pytest.raises(inlay.InvalidInputException, match=message):
             con.execute(query).torch()
-    assert float(con.execute("SELECT 1.25 AS p").torch(decimal="float")["p"][0]) == 1.25
+    assert float(con.execute("SELECT 1.25 AS p").torch()["p"][0]) == 1.25
+    assert float(con.execute("SELECT 2::HUGEINT AS p").torch(decimal="float")["p"][0]) == 2

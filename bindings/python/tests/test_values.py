@@ -138,18 +138,17 @@ def test_numpy_arrays_are_masked_where_null(con: inlay.Connection) -> None:
     assert arrays["b"].dtype == bool
     assert arrays["day"].dtype == np.dtype("M8[D]") and arrays["day"][0] == np.datetime64("2024-02-29")
     assert arrays["moment"].dtype == np.dtype("M8[us]") and np.isnat(arrays["moment"].data[1])
-    assert arrays["price"].dtype == object
-    assert arrays["price"].compressed().tolist() == [Decimal("1.25"), Decimal("-0.50")]
+    assert arrays["price"].dtype == np.float64 and arrays["price"].compressed().tolist() == [1.25, -0.5]
 
 
-def test_decimals_become_floats_only_when_asked(con: inlay.Connection) -> None:
+def test_decimals_become_what_is_asked_for(con: inlay.Connection) -> None:
     query = "SELECT 0.1::DECIMAL(38, 20) AS d, 2::HUGEINT AS h, 170141183460469231731687303715884105727 AS w"
-    arrays = con.execute(query).fetchnumpy()
+    arrays = con.execute(query).fetchnumpy(decimal="exact")
     assert arrays["d"][0] == Decimal("0.1") and arrays["h"].dtype == np.int64
     assert arrays["w"][0] == 2**127 - 1
     assert con.execute(query).fetchnumpy(decimal="float")["d"].dtype == np.float64
     assert con.sql(query).df()["w"][0] == 2**127 - 1 and con.sql(query).df(decimal="float")["w"].dtype == np.float64
-    with pytest.raises(inlay.InvalidInputException, match="'decimal', 'float' or 'arrow'"):
+    with pytest.raises(inlay.InvalidInputException, match="'float', 'exact', 'decimal' or 'arrow'"):
         con.execute(query).df(decimal="double")
     pytest.importorskip("pyarrow")
     frame = con.execute(query).df(decimal="arrow")

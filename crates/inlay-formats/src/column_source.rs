@@ -6,7 +6,7 @@
 
 use crate::morsel::morsel_rows;
 use inlay_catalog::{ScanRequest, SourceColumn, SourceScan, SourceTask, TableSource};
-use inlay_types::{Batch, Error, Interrupt, LogicalType, Result, VECTOR_SIZE, Vector};
+use inlay_types::{Batch, Bitmap, Error, Interrupt, LogicalType, Result, VECTOR_SIZE, Vector};
 use std::fmt;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -34,6 +34,8 @@ pub trait DeferredColumn: Send + Sync {
 pub enum SourceValues {
     /// A vector of any length.
     Ready(Vector),
+    /// Floats of which NaN is NULL, which is looked for when they are read: a host may change them until then.
+    NanIsNull(Vector),
     /// Converted when it is read.
     Deferred(Arc<dyn DeferredColumn>),
 }
@@ -48,7 +50,7 @@ impl SourceValues {
     /// How many there are.
     pub fn len(&self) -> usize {
         match self {
-            Self::Ready(vector) => vector.len(),
+            Self::Ready(vector) | Self::NanIsNull(vector) => vector.len(),
             Self::Deferred(column) => column.len(),
         }
     }
@@ -60,7 +62,7 @@ impl SourceValues {
 
     fn ty(&self) -> LogicalType {
         match self {
-            Self::Ready(vector) => vector.logical_type(),
+            Self::Ready(vector) | Self::NanIsNull(vector) => vector.logical_type(),
             Self::Deferred(column) => column.ty(),
         }
     }
@@ -113,7 +115,7 @@ impl ColumnSource {
 impl Column {
     fn new(values: SourceValues) -> Self {
         let blocks = match &values {
-            SourceValues::Ready(_) => 0,
+            SourceValues::Ready(_) | SourceValues::NanIsNull(_) => 0,
             SourceValues::Deferred(column) => column.len().div_ceil(BLOCK_ROWS),
         };
         Self { values, kept: (0..blocks).map(|_| OnceLock::new()).collect() }
@@ -123,6 +125,7 @@ impl Column {
     fn values(&self, rows: Range<usize>, keep: bool) -> Result<Vector> {
         match &self.values {
             SourceValues::Ready(vector) => Ok(vector.slice(rows.start, rows.len())),
+            SourceValues::NanIsNull(vector) => Ok(without_nan(vector.slice(rows.start, rows.len()))),
             SourceValues::Deferred(column) => {
                 let whole = rows.start.is_multiple_of(BLOCK_ROWS)
                     && (rows.len() == BLOCK_ROWS || rows.end == column.len());
@@ -137,6 +140,25 @@ impl Column {
             }
         }
     }
+}
+
+/// The vector with NULL in the place of NaN.
+fn without_nan(mut vector: Vector) -> Vector {
+    let valid = match vector.ty() {
+        LogicalType::Real => numbers(vector.values::<f32>(), |value| value.is_nan()),
+        LogicalType::Double => numbers(vector.values::<f64>(), |value| value.is_nan()),
+        _ => None,
+    };
+    if valid.is_some() {
+        vector.set_validity(Bitmap::and_optional(vector.validity(), valid.as_ref()));
+    }
+    vector
+}
+
+/// Which of the values are numbers; `None` if all are.
+fn numbers<T: Copy>(values: &[T], is_nan: impl Fn(T) -> bool) -> Option<Bitmap> {
+    let any = values.chunks(64).any(|chunk| chunk.iter().fold(false, |any, &value| any | is_nan(value)));
+    any.then(|| Bitmap::from_fn(values.len(), |row| !is_nan(values[row])))
 }
 
 impl fmt::Debug for ColumnSource {
@@ -255,6 +277,23 @@ mod tests {
             let values: Vec<i32> = rows.map(|row| row as i32).collect();
             Ok(Vector::from_values(LogicalType::Integer, &values))
         }
+    }
+
+    #[test]
+    fn nan_is_null_where_it_is_read_as_such() {
+        let doubles = Vector::from_values(LogicalType::Double, &[1.0, f64::NAN, 3.0]);
+        let floats = Vector::from_values(LogicalType::Real, &[f32::NAN, 2.0, 3.0]);
+        for (vector, null) in [(doubles, 1), (floats, 0)] {
+            let read = without_nan(vector.clone());
+            let nulls: Vec<usize> = (0..3).filter(|&row| read.is_null(row)).collect();
+            assert_eq!(nulls, [null]);
+            // What is NULL already stays so.
+            let mut holed = vector;
+            holed.set_validity(Some(Bitmap::from_fn(3, |row| row != 2)));
+            assert_eq!(without_nan(holed).null_count(), 2);
+        }
+        let whole = Vector::from_values(LogicalType::Double, &[1.0, 2.0]);
+        assert!(without_nan(whole).validity().is_none());
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::kept::{Text, Texts};
 use crate::profile::Profile;
 use crate::rest::{Rest, Streaming};
 use crate::result::QueryResult;
-use crate::settings::SessionSettings;
+use crate::settings::{HostSettings, SessionSettings};
 use crate::transactions::{ModesExt, SessionNames, Transactions};
 use inlay_catalog::TableSource;
 use inlay_exec::pool::panic_message;
@@ -249,6 +249,7 @@ struct Shared {
     database: RwLock<Option<Database>>,
     session: Mutex<Session>,
     priority: PriorityCell,
+    host_settings: HostSettings,
     interrupt: Interrupt,
     progress: Arc<QueryProgress>,
     closed: AtomicBool,
@@ -285,6 +286,7 @@ impl Connection {
         let progress: Arc<QueryProgress> = Arc::default();
         let mut settings = settings;
         settings.priority = settings.priority.apart();
+        settings.host = settings.host.apart();
         let priority = settings.priority.clone();
         let team = Arc::new(Team::new(Arc::clone(database.pool()), priority));
         let session = Session { id, progress, ..Session::new(settings, team) };
@@ -295,6 +297,7 @@ impl Connection {
     pub(crate) fn of_session(database: Database, session: Session) -> Self {
         Self(Arc::new(Shared {
             priority: session.settings.priority.clone(),
+            host_settings: session.settings.host.clone(),
             database: RwLock::new(Some(database)),
             interrupt: Interrupt::new(),
             progress: Arc::clone(&session.progress),
@@ -529,6 +532,11 @@ impl Connection {
         if let Ok(database) = self.database() {
             database.pool().rearrange();
         }
+    }
+
+    /// How values are exchanged with this session, as SET says. May be called from any thread.
+    pub fn host_settings(&self) -> &HostSettings {
+        &self.0.host_settings
     }
 
     /// How far the running query is; `None` while none runs. May be called from any thread, at no cost to the query.

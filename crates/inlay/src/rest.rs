@@ -12,10 +12,11 @@ use inlay_kernels::external::External;
 use inlay_sql::plan::statement::Query;
 use inlay_sql::plan::{Expr, Plan};
 use inlay_sql::with_statement_stack;
-use inlay_types::arrow::{ArrowArray, Exporter};
+use inlay_types::arrow::{ArrowArray, Exporter, StringLayout};
 use inlay_types::limits;
 use inlay_types::{Batch, Error, Interrupt, MemoryBudget, Reservation, Result};
 use parking_lot::Mutex;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
@@ -200,7 +201,26 @@ pub fn arrow_arrays(
         }
         Err(error) => vec![Err(error)],
     });
-    chunks.map(move |chunk| chunk.and_then(|(part, rows)| part.arrow_array(&exporter, rows)))
+    chunks.flat_map(move |chunk| match chunk {
+        Ok((part, rows)) => arrays_of(&part, &exporter, rows),
+        Err(error) => vec![Err(error)],
+    })
+}
+
+/// Rows as one array, or as several where their texts are more than offsets of 32 bits reach.
+fn arrays_of(part: &QueryResult, exporter: &Exporter, rows: Range<usize>) -> Vec<Result<ArrowArray>> {
+    match part.arrow_array(exporter, rows.clone()) {
+        Err(Error::OutOfRange { .. }) if rows.len() > 1 && exporter.strings() == StringLayout::Utf8 => {
+            let middle = rows.start + rows.len() / 2;
+            let mut arrays = arrays_of(part, exporter, rows.start..middle);
+            // Another error than that one is there again.
+            if arrays.last().is_some_and(Result::is_ok) {
+                arrays.extend(arrays_of(part, exporter, middle..rows.end));
+            }
+            arrays
+        }
+        array => vec![array],
+    }
 }
 
 /// Whether a query may be carried out later: nobody can tell from its answer, nor from what it leaves behind.

@@ -220,6 +220,7 @@ def aconnect(
     *,
     allow_python: bool | None = None,
     sandbox: bool | None = None,
+    decimal: str | None = None,
 ) -> _Opening:
     """
     Open a database for asyncio; arguments and errors are those of `connect`.
@@ -234,4 +235,5 @@ def aconnect(
     >>> asyncio.run(main())
     (42,)
     """
-    return _Opening(lambda: connect(database, read_only, config, allow_python=allow_python, sandbox=sandbox))
+    switches = {"allow_python": allow_python, "sandbox": sandbox, "decimal": decimal}
+    return _Opening(lambda: connect(database, read_only, config, **switches))

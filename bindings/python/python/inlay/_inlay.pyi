@@ -39,6 +39,7 @@ def connect(
     *,
     allow_python: bool | None = None,
     sandbox: bool | None = None,
+    decimal: str | None = None,
 ) -> Connection:
     """
     Open a database and connect to it.
@@ -60,6 +61,9 @@ def connect(
         Shut all doors for SQL of strangers: no files but those of ``allowed_directories`` and ``allowed_paths``, no
         variables of Python, no stored code, limits, and no setting can be changed. It is a setting of ``config``, too,
         and holds for all connections of the database.
+    decimal
+        What arrays and data frames hold for DECIMAL unless a call says it: ``"float"``, the default, or ``"exact"``.
+        It is a setting of ``config``, too, and ``SET decimal = 'exact'`` changes it for a connection.
 
     Returns
     -------
@@ -130,8 +134,8 @@ class _Fetch:
         """
         Fetch one NumPy array per column, of shape ``(n,)``, masked where NULL.
 
-        The dictionary makes each array when it is first looked at. DECIMAL becomes objects, which takes time:
-        ``decimal="float"`` is as fast as other numbers.
+        The dictionary makes each array when it is first looked at. DECIMAL is the nearest ``float64``;
+        ``decimal="exact"`` gives objects, which take time.
 
         TIMESTAMP is ``datetime64[us]``, DATE ``datetime64[D]``, INTERVAL ``timedelta64[us]``; VARCHAR, BLOB and TIME
         are object arrays.
@@ -139,8 +143,10 @@ class _Fetch:
         Parameters
         ----------
         decimal
-            ``"decimal"``, the default: DECIMAL is `decimal.Decimal`, HUGEINT ``int64`` where all values fit and `int`
-            otherwise. ``"float"``: both are ``float64``, which is fast and rounds.
+            Without it, what the setting ``decimal`` says: DECIMAL is ``float64``, also within lists and structs, or
+            exact; HUGEINT is ``int64`` where all values fit and `int` otherwise. ``"exact"``: DECIMAL is
+            `decimal.Decimal`.
+            ``"float"``: HUGEINT is ``float64``, too.
         strings
             ``"object"``, the default: VARCHAR is `str`. ``"stringdtype"``: NumPy's ``StringDType(na_object=nan)``,
             unmasked; ``np.isnan`` finds NULL.
@@ -174,8 +180,8 @@ class _Fetch:
         Parameters
         ----------
         decimal
-            Without it DECIMAL is Arrow's ``decimal128``, exact and fast, if pandas has it; ``"arrow"``: HUGEINT too;
-            ``"decimal"`` and ``"float"`` as for `fetchnumpy`.
+            As for `fetchnumpy`, but ``"exact"`` is Arrow's ``decimal128`` if pandas has it, from version 3 on, and
+            objects otherwise; ``"decimal"`` is objects always, and ``"arrow"`` makes HUGEINT ``decimal128``, too.
 
         Returns
         -------
@@ -776,14 +782,19 @@ class Connection(_Fetch):
         (2048, 952)
         """
 
-    def fetch_arrow_table(self) -> Any:
+    def arrow(self, batch_size: int | None = None) -> Any:
         """
         Fetch a `pyarrow.Table`.
+
+        Parameters
+        ----------
+        batch_size
+            Rows of a record batch, but for the last one; without it a batch is about a row group.
 
         Returns
         -------
         pyarrow.Table
-            A record batch for each row group.
+            The rows.
 
         Raises
         ------
@@ -798,14 +809,48 @@ class Connection(_Fetch):
         {'i': [0, 1, 2]}
         """
 
-    def to_arrow_table(self) -> Any:
+    def pl(self, batch_size: int | None = None, *, lazy: bool = False) -> Any:
+        """
+        Fetch a Polars data frame.
+
+        Parameters
+        ----------
+        batch_size
+            Rows of a chunk of the frame, but for the last one.
+        lazy
+            Whether to give its ``LazyFrame``.
+
+        Returns
+        -------
+        polars.DataFrame
+            Memory is shared where layouts agree.
+
+        Raises
+        ------
+        inlay.InvalidInputException
+            Nothing was executed yet, or the answer has no rows.
+        inlay.Error
+            The rest of the answer cannot be computed, or does not fit into memory.
+
+        Examples
+        --------
+        >>> inlay.connect().execute("SELECT i FROM range(3) t(i)").pl()["i"].to_list()
+        [0, 1, 2]
+        """
+
+    def fetch_arrow_table(self, batch_size: int | None = None) -> Any:
         """
         Fetch a `pyarrow.Table`.
+
+        Parameters
+        ----------
+        batch_size
+            Rows of a record batch, but for the last one; without it a batch is about a row group.
 
         Returns
         -------
         pyarrow.Table
-            A record batch for each row group.
+            The rows.
 
         Raises
         ------
@@ -820,7 +865,34 @@ class Connection(_Fetch):
         {'i': [0, 1, 2]}
         """
 
-    def fetch_record_batch(self, rows_per_batch: int | None = None) -> Any:
+    def to_arrow_table(self, batch_size: int | None = None) -> Any:
+        """
+        Fetch a `pyarrow.Table`.
+
+        Parameters
+        ----------
+        batch_size
+            Rows of a record batch, but for the last one; without it a batch is about a row group.
+
+        Returns
+        -------
+        pyarrow.Table
+            The rows.
+
+        Raises
+        ------
+        inlay.InvalidInputException
+            Nothing was executed yet, or the answer has no rows.
+        inlay.Error
+            The rest of the answer cannot be computed, or does not fit into memory.
+
+        Examples
+        --------
+        >>> inlay.connect().execute("SELECT i FROM range(3) t(i)").fetch_arrow_table().to_pydict()
+        {'i': [0, 1, 2]}
+        """
+
+    def fetch_record_batch(self, rows_per_batch: int | None = None, *, batch_size: int | None = None) -> Any:
         """
         Fetch a `pyarrow.RecordBatchReader`; batches are computed when they are read.
 
@@ -848,10 +920,10 @@ class Connection(_Fetch):
         [2000, 2000, 1000]
         """
 
-    def fetch_arrow_reader(self, rows_per_batch: int | None = None) -> Any:
+    def fetch_arrow_reader(self, rows_per_batch: int | None = None, *, batch_size: int | None = None) -> Any:
         """Fetch a `pyarrow.RecordBatchReader`; another name of `fetch_record_batch`."""
 
-    def to_arrow_reader(self, rows_per_batch: int | None = None) -> Any:
+    def to_arrow_reader(self, rows_per_batch: int | None = None, *, batch_size: int | None = None) -> Any:
         """Fetch a `pyarrow.RecordBatchReader`; another name of `fetch_record_batch`."""
 
     def torch(self, decimal: str | None = None) -> dict[str, Any]:
@@ -859,7 +931,7 @@ class Connection(_Fetch):
         Fetch a PyTorch tensor per column, of shape ``(n,)``, over the memory of NumPy's array (by DLPack).
 
         NULL is NaN in columns of floats. Other columns with NULLs, and types that no tensor has, are an error.
-        ``decimal="float"`` makes DECIMAL ``float64``.
+        ``decimal="float"`` makes HUGEINT ``float64``, as DECIMAL is.
 
         Returns
         -------

@@ -76,13 +76,15 @@ _CSV_OPTIONS = {
     "decimal": "decimal_separator",
 }
 
-_LINE_ENDS = {CSVLineTerminator.LINE_FEED: "\\n", CSVLineTerminator.CARRIAGE_RETURN_LINE_FEED: "\\r\\n"}
+_LINE_ENDS = {CSVLineTerminator.LINE_FEED.name: "\\n", CSVLineTerminator.CARRIAGE_RETURN_LINE_FEED.name: "\\r\\n"}
 
 
 def _read(connection: Connection, function: str, path: Any, options: Mapping[str, Any]) -> Relation:
     if hasattr(path, "read"):
-        return _read_object(connection, function, path, options)
+        return _read_objects(connection, function, [path], options)
     if isinstance(path, (list, tuple)):
+        if any(hasattr(each, "read") for each in path):
+            return _read_objects(connection, function, path, options)
         where = "[" + ", ".join(sql_of(os.fsdecode(each)) for each in path) + "]"
     else:
         where = sql_of(os.fsdecode(path))
@@ -98,23 +100,43 @@ def _option(value: Any) -> str:
     return sql_of(str(sqltypes.sqltype(value)) if isinstance(value, (type, sqltypes.SQLType)) else value)
 
 
-def _read_object(connection: Connection, function: str, file: Any, options: Mapping[str, Any]) -> Relation:
-    """Read an open file: its content is put aside, and all rows are read now."""
+def _read_objects(connection: Connection, function: str, files: Iterable[Any], options: Mapping[str, Any]) -> Relation:
+    """Read open files, among paths: what is in them is put aside, and all rows are read now."""
     import tempfile
 
-    content = file.read()
     with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "file")  # noqa: PTH118 - pathlib would be one more import
-        with open(path, "wb") as copy:  # noqa: PTH123
-            copy.write(content.encode() if isinstance(content, str) else content)
-        return _read(connection, function, path, options).materialize()
+        paths = []
+        for number, file in enumerate(files):
+            if not hasattr(file, "read"):
+                paths.append(file)
+                continue
+            content = file.read()
+            path = os.path.join(folder, f"file{number}")  # noqa: PTH118 - pathlib would be one more import
+            with open(path, "wb") as copy:  # noqa: PTH123
+                copy.write(content.encode() if isinstance(content, str) else content)
+            paths.append(path)
+        return _read(connection, function, paths, options).materialize()
+
+
+def _renamed(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Give options of `read_csv` their names in SQL. What two names say is an error: one of them would not hold."""
+    renamed, said = {}, {}
+    for name, value in options.items():
+        if value is None:
+            continue
+        own = _CSV_OPTIONS.get(name, name)
+        if own in renamed:
+            raise bad(f"{said[own]} and {name} are the same option of read_csv; give one of them")
+        renamed[own], said[own] = value, name
+    return renamed
 
 
 def read_csv(self: Connection, path_or_buffer: Any, **options: Any) -> Relation:
     """Make a relation of CSV files, or of an open one; options as in SQL, or by their names in pandas."""
-    renamed = {_CSV_OPTIONS.get(name, name): value for name, value in options.items()}
+    renamed = _renamed(options)
     line_end = renamed.get("new_line")
-    if isinstance(line_end, CSVLineTerminator):
+    line_end = line_end.name if isinstance(line_end, CSVLineTerminator) else line_end
+    if line_end in _LINE_ENDS:
         renamed["new_line"] = _LINE_ENDS[line_end]
     header = renamed.get("header")
     if header == "infer":
@@ -167,6 +189,29 @@ def fetch_df_chunk(self: Connection, vectors_per_chunk: int = 1) -> Any:
 
     names = [column[0] for column in self.description or ()]
     return pd.DataFrame(self.fetchmany(2048 * vectors_per_chunk), columns=names)
+
+
+_table, _reader, _frame = Connection.arrow, Connection.fetch_record_batch, Connection.pl
+
+
+def arrow(self: Connection, batch_size: int | None = None) -> Any:
+    """Fetch a `pyarrow.Table`; see the stubs."""
+    return _table(self) if batch_size is None else _reader(self, batch_size).read_all()
+
+
+def fetch_record_batch(self: Connection, rows_per_batch: int | None = None, *, batch_size: int | None = None) -> Any:
+    """Fetch a `pyarrow.RecordBatchReader`; see the stubs."""
+    return _reader(self, rows_per_batch if batch_size is None else batch_size)
+
+
+def pl(self: Connection, batch_size: int | None = None, *, lazy: bool = False) -> Any:
+    """Fetch a Polars data frame, or its `LazyFrame`; see the stubs."""
+    frame = _frame(self)
+    if batch_size is not None:
+        from inlay._tables import even_chunks
+
+        frame = even_chunks(frame, batch_size)
+    return frame.lazy() if lazy else frame
 
 
 def torch(self: Connection, decimal: str | None = None) -> dict[str, Any]:
@@ -370,9 +415,13 @@ def install() -> None:
         "decimal_type": decimal_type,
         "enum_type": enum_type,
         "string_type": string_type,
-        "to_arrow_table": Connection.arrow,
-        "to_arrow_reader": Connection.fetch_record_batch,
-        "fetch_arrow_reader": Connection.fetch_record_batch,
+        "arrow": arrow,
+        "fetch_arrow_table": arrow,
+        "to_arrow_table": arrow,
+        "fetch_record_batch": fetch_record_batch,
+        "to_arrow_reader": fetch_record_batch,
+        "fetch_arrow_reader": fetch_record_batch,
+        "pl": pl,
         "to_df": Connection.df,
         "fetchdf": Connection.df,
         "fetch_df": Connection.df,

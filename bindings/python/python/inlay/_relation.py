@@ -500,9 +500,9 @@ class Relation(Writing):
     to_df = df
     fetchdf = df
 
-    def arrow(self) -> Any:
+    def arrow(self, batch_size: int | None = None) -> Any:
         """
-        Fetch a `pyarrow.Table`.
+        Fetch a `pyarrow.Table`, whose batches have `batch_size` rows if it is said.
 
         Examples
         --------
@@ -510,7 +510,7 @@ class Relation(Writing):
         >>> r.arrow().to_pydict()
         {'a': [1, 2], 'b': [4, 6]}
         """
-        return self._stream().arrow()
+        return self._stream().arrow() if batch_size is None else self.fetch_record_batch(batch_size).read_all()
 
     to_arrow_table = arrow
     fetch_arrow_table = arrow
@@ -532,9 +532,9 @@ class Relation(Writing):
     fetch_arrow_reader = fetch_record_batch
     to_arrow_reader = fetch_record_batch
 
-    def pl(self, *, lazy: bool = False) -> Any:
+    def pl(self, batch_size: int | None = None, *, lazy: bool = False) -> Any:
         """
-        Fetch a Polars data frame, or its `LazyFrame`.
+        Fetch a Polars data frame, or its `LazyFrame`; its chunks have `batch_size` rows if it is said.
 
         Examples
         --------
@@ -543,6 +543,10 @@ class Relation(Writing):
         [4, 6]
         """
         frame = self._stream().pl()
+        if batch_size is not None:
+            from inlay._tables import even_chunks
+
+            frame = even_chunks(frame, batch_size)
         return frame.lazy() if lazy else frame
 
     def torch(self, decimal: str | None = None) -> dict[str, Any]:

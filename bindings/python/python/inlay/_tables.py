@@ -98,7 +98,7 @@ def even_batches(reader: Any, rows: int) -> Any:
     import pyarrow as pa
 
     if rows < 1:
-        raise InvalidInputException(f"rows_per_batch={rows}: a batch has at least one row")
+        raise InvalidInputException(f"batch_size={rows}: a batch has at least one row")
 
     def joined(parts: list[Any]) -> Any:
         return parts[0] if len(parts) == 1 else pa.Table.from_batches(parts).combine_chunks().to_batches()[0]
@@ -119,6 +119,48 @@ def even_batches(reader: Any, rows: int) -> Any:
             yield joined(parts)
 
     return pa.RecordBatchReader.from_batches(reader.schema, batches())
+
+
+def words_of(table: Any) -> list[list[str] | None]:
+    """
+    Return, for each column of a frame of Polars or a `pyarrow.Table`, its words if they have an order: it is an ENUM.
+
+    They are Polars' `Enum`s and PyArrow's ordered dictionaries of texts; of other objects nothing is known.
+    """
+    module = type(table).__module__.partition(".")[0]
+    if module == "polars":
+        return [_enum_words(dtype) for dtype in table.schema.values()]
+    if module == "pyarrow" and hasattr(table, "itercolumns"):
+        return [_ordered_words(column) for column in table.itercolumns()]
+    return []
+
+
+def _enum_words(dtype: Any) -> list[str] | None:
+    words = getattr(dtype, "categories", None) if type(dtype).__name__ == "Enum" else None
+    return words.to_list() if words is not None and len(words) else None
+
+
+def _ordered_words(column: Any) -> list[str] | None:
+    import pyarrow as pa
+
+    if not (pa.types.is_dictionary(column.type) and column.type.ordered):
+        return None
+    is_text = any(is_it(column.type.value_type) for is_it in (pa.types.is_string, pa.types.is_large_string))
+    parts = [column.dictionary] if hasattr(column, "dictionary") else [part.dictionary for part in column.chunks]
+    if not is_text or not parts or not all(part.equals(parts[0]) for part in parts):
+        return None
+    words: list[str] = parts[0].to_pylist()
+    return words if words and None not in words and len(set(words)) == len(words) else None
+
+
+def even_chunks(frame: Any, rows: int) -> Any:
+    """Cut a frame of Polars into chunks of so many rows each, but for the last one; they share its memory."""
+    import polars as pl
+
+    if rows < 1:
+        raise InvalidInputException(f"batch_size={rows}: a batch has at least one row")
+    parts = [frame.slice(at, rows) for at in range(0, frame.height, rows)]
+    return pl.concat(parts, rechunk=False) if len(parts) > 1 else frame
 
 
 def no_table(name: str, value: Any) -> str:

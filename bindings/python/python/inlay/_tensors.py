@@ -10,7 +10,7 @@ from inlay.exceptions import InvalidInputException
 _HINTS = {
     "M": "epoch_us(x) makes it a number",
     "m": "epoch_us(x) makes it a number",
-    "O": "leave it out; decimal='float' makes DECIMAL a float64",
+    "O": "leave it out; decimal='float' makes DECIMAL and HUGEINT float64",
 }
 
 

@@ -4,7 +4,7 @@
 //! NumPy scalars, NULL as `numpy.ma.masked`.
 
 use crate::numpy::{Decimals, Strings, packed, read_only, typestr_of};
-use crate::rows::{ObjectCache, objects_of};
+use crate::rows::{ObjectCache, Shown, objects_of};
 use inlay::external::Kept;
 use inlay::types::arrow::{ArrowArrayStream, Exporter, StringLayout};
 use inlay::types::{Batch, Buffer, LogicalType, VECTOR_SIZE, Vector};
@@ -125,7 +125,7 @@ fn objects<'py>(py: Python<'py>, vector: &Vector) -> PyResult<Bound<'py, PyAny>>
         let mut objects = Vec::with_capacity(1 + to - from);
         let is_first = before.is_none();
         objects.extend(before.take());
-        objects_of(py, &None, vector, from..to, &mut cache, &mut objects)?;
+        objects_of(py, &Shown::default(), vector, from..to, &mut cache, &mut objects)?;
         before = objects.last().map(|object| object.clone_ref(py));
         let objects = objects.into_iter().skip(usize::from(!is_first));
         // Assigning a list of lists would be read as a matrix.
@@ -150,7 +150,7 @@ fn is_nested(ty: &LogicalType) -> bool {
 pub fn lists<'py>(py: Python<'py>, args: &[Vector], len: usize) -> PyResult<Vec<Bound<'py, PyList>>> {
     let column = |vector: &Vector| {
         let mut objects = Vec::with_capacity(len);
-        objects_of(py, &None, vector, 0..len, &mut ObjectCache::default(), &mut objects)?;
+        objects_of(py, &Shown::default(), vector, 0..len, &mut ObjectCache::default(), &mut objects)?;
         PyList::new(py, objects)
     };
     args.iter().map(column).collect()

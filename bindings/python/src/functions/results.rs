@@ -7,7 +7,7 @@
 use super::{PythonFunction, Style, items, owned};
 use crate::arrow;
 use crate::parameters;
-use crate::register;
+use crate::register::{self, Nan};
 use inlay::types::{Buffer, Error, Heap, LogicalType, Vector, VectorBuilder};
 use inlay::{SourceValues, Value, cast, cast_value};
 use pyo3::ffi;
@@ -86,9 +86,10 @@ impl<'py> Given<'_, 'py> {
                         .items(py, object.call_method0("tolist")?.cast::<PyList>().map_err(PyErr::from)?);
                 }
                 let owns_memory: bool = object.getattr("flags")?.getattr("owndata")?.extract()?;
-                let natural = match register::values_of(py, "the result", &object)? {
+                let natural = match register::values_of(py, "the result", &object, Nan::IsValue)? {
                     SourceValues::Ready(vector) if is_same && is_ours && owns_memory => vector,
                     SourceValues::Ready(vector) => copied(vector),
+                    SourceValues::NanIsNull(vector) => copied(vector),
                     SourceValues::Deferred(column) => column.values(0..self.len)?,
                 };
                 self.cast(natural)

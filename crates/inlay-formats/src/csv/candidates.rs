@@ -32,6 +32,8 @@ pub(super) struct Candidates {
     dates: u32,
     moments: u32,
     pub any_value: bool,
+    /// Whether some value is not `infinity`.
+    any_finite: bool,
 }
 
 impl Candidates {
@@ -42,6 +44,7 @@ impl Candidates {
             self.dates &= other.dates;
             self.moments &= other.moments;
             self.any_value = true;
+            self.any_finite |= other.any_finite;
         }
     }
 }
@@ -65,13 +68,15 @@ impl Types {
     /// Nothing is ruled out yet.
     pub fn all(&self) -> Candidates {
         let possible = u32::try_from((1u64 << self.0.len()) - 1).unwrap_or(u32::MAX);
-        Candidates { possible, dates: 1 | DATES.all(), moments: 1 | MOMENTS.all(), any_value: false }
+        let (dates, moments) = (1 | DATES.all(), 1 | MOMENTS.all());
+        Candidates { possible, dates, moments, any_value: false, any_finite: false }
     }
 
     /// Rules out what `text` is not.
     pub fn narrow(&self, candidates: &mut Candidates, text: &[u8], rules: &ReadRules) {
         candidates.any_value = true;
         let text = text.trim_ascii();
+        candidates.any_finite |= !is_date_word(text);
         for (bit, ty) in self.0.iter().enumerate() {
             if candidates.possible >> bit & 1 == 0 {
                 continue;
@@ -90,6 +95,12 @@ impl Types {
     pub fn best(&self, candidates: &Candidates) -> LogicalType {
         if !candidates.any_value || candidates.possible == 0 {
             return LogicalType::Varchar;
+        }
+        let is_date = |(bit, ty): (usize, &LogicalType)| {
+            *ty == LogicalType::Date && candidates.possible >> bit & 1 == 1
+        };
+        if !candidates.any_finite && self.0.iter().enumerate().any(is_date) {
+            return LogicalType::Date;
         }
         self.0[candidates.possible.trailing_zeros() as usize].clone()
     }
@@ -182,9 +193,16 @@ fn integer(text: &[u8], rules: &ReadRules) -> Option<i128> {
     }
 }
 
-/// Not a word, except for `nan`.
+/// Not a word, except for those that stand for numbers.
 fn is_plain_double(text: &[u8]) -> bool {
-    text.iter().any(u8::is_ascii_digit) || text.eq_ignore_ascii_case(b"nan")
+    let word = text.strip_prefix(b"-").or_else(|| text.strip_prefix(b"+")).unwrap_or(text);
+    let is_number = |known: &[u8]| word.eq_ignore_ascii_case(known);
+    text.iter().any(u8::is_ascii_digit) || [b"nan".as_slice(), b"inf", b"infinity"].into_iter().any(is_number)
+}
+
+/// Infinity as dates are written, which numbers may be, too.
+fn is_date_word(text: &[u8]) -> bool {
+    text.strip_prefix(b"-").unwrap_or(text) == b"infinity"
 }
 
 /// `1:02` or `12:5:6`.

@@ -129,7 +129,13 @@ impl Dialect {
         let (times, width) = runs.max().unwrap_or((0, 0));
         let is_proper = u64::from(quoted > 0 && broken == 0);
         if width < 2 && wanted != Some(1) {
-            return (0, is_proper, width);
+            // A column alone whose values are quoted is one, whatever stands between its quotes.
+            let agreement = match is_proper == 1 && times == counts.len() {
+                true if quoted as usize + 1 >= times => 66,
+                true => 64,
+                false => 0,
+            };
+            return (agreement, is_proper, width);
         }
         let agreement = 1 + (times * 64).checked_div(counts.len()).unwrap_or(0) as u64;
         let fits = wanted.is_some_and(|wanted| wanted == width || wanted + 1 == width);

@@ -93,6 +93,8 @@ struct TypeSample<'a> {
     first: Option<Vec<Option<String>>>,
     of_first: Vec<Candidates>,
     of_rest: Vec<Candidates>,
+    /// In which columns a value of those is no year.
+    no_years: Vec<bool>,
     /// Fields of the first records.
     widths: Vec<usize>,
     skips_hash_lines: bool,
@@ -111,6 +113,7 @@ impl<'a> TypeSample<'a> {
             first: None,
             of_first: Vec::new(),
             of_rest: Vec::new(),
+            no_years: Vec::new(),
             widths: Vec::new(),
             skips_hash_lines: rules.dialect.skips_hash_lines,
             held: Vec::new(),
@@ -159,14 +162,17 @@ impl<'a> TypeSample<'a> {
             let texts: Vec<Option<Vec<u8>>> = texts.collect();
             self.of_first = vec![self.types.all(); texts.len()];
             self.of_rest = vec![self.types.all(); texts.len()];
+            self.no_years = vec![false; texts.len()];
             for (candidates, text) in self.of_first.iter_mut().zip(&texts) {
                 text.iter().for_each(|text| self.types.narrow(candidates, text, self.rules));
             }
             let shown = |text: Vec<u8>| String::from_utf8_lossy(&text).trim().to_string();
             self.first = Some(texts.into_iter().map(|text| text.map(shown)).collect());
         } else {
-            for (candidates, text) in self.of_rest.iter_mut().zip(&mut texts) {
+            let seen = self.of_rest.iter_mut().zip(&mut self.no_years);
+            for ((candidates, no_year), text) in seen.zip(&mut texts) {
                 text.iter().for_each(|text| self.types.narrow(candidates, text, self.rules));
+                *no_year |= text.as_deref().is_some_and(|text| year_of(text).is_none());
             }
         }
         self.records < self.limit
@@ -319,8 +325,32 @@ impl<'a> TypeSample<'a> {
                 return true;
             }
         }
-        all_text
+        all_text || self.names_are_years(first)
     }
+
+    /// Whether the first record has years above numbers that are none, and texts above texts: `country, 2019, 2020`.
+    fn names_are_years(&self, first: &[Option<String>]) -> bool {
+        let (mut years, mut texts) = (Vec::new(), 0);
+        let columns = first.iter().zip(&self.of_rest).zip(&self.no_years);
+        for ((name, rest), no_year) in columns {
+            let Some(name) = name else { return false };
+            match year_of(name.as_bytes()) {
+                Some(year) if *no_year && self.types.best(rest).is_numeric() => years.push(year),
+                Some(_) => return false,
+                None => texts += 1,
+            }
+        }
+        let is_row =
+            years.is_sorted_by(|left, right| left < right) || years.is_sorted_by(|left, right| left > right);
+        texts > 0 && years.len() > 1 && is_row
+    }
+}
+
+/// The year that four digits are, of those that tables have columns for.
+fn year_of(text: &[u8]) -> Option<u16> {
+    let text = text.trim_ascii();
+    let year = std::str::from_utf8(text).ok()?.parse().ok().filter(|_| text.len() == 4)?;
+    (1900..=2100).contains(&year).then_some(year)
 }
 
 fn unknown_column(option: &str, named: &str, columns: &[(String, LogicalType)]) -> Error {

@@ -8,7 +8,7 @@ use crate::paths;
 use crate::per_file::PerFile;
 use crate::rejects::SessionFiles;
 use inlay_catalog::{TableFunction, TableSource, TypeNames};
-use inlay_types::{LogicalType, Result, Value, Vector};
+use inlay_types::{Field, LogicalType, Result, Value, Vector};
 use std::sync::Arc;
 
 /// The function.
@@ -37,6 +37,7 @@ impl TableFunction for SniffCsv {
         types: &TypeNames<'_>,
     ) -> Result<Arc<dyn TableSource>> {
         let files = paths::expand(self.name(), args, &self.access)?;
+        let others = others(named);
         let (_, named) = PerFile::take(named, types)?;
         // Whether a file fits what is said of it is found out when it is read.
         let named: Vec<(String, Value)> =
@@ -63,9 +64,11 @@ impl TableFunction for SniffCsv {
             ("type".to_string(), LogicalType::Varchar),
         ]);
         let columns = columns_value(&types, &schema.columns);
-        let given = options.given.clone();
+        let arguments = options.given.clone();
         let optional = |text: Option<String>| text.map_or(Value::Null, Value::Varchar);
-        let prompt = prompt(&path, &schema, newline, options.skip, (dates.as_deref(), moments.as_deref()));
+        let given = (options.date_format.as_deref(), options.timestamp_format.as_deref());
+        let formats = (dates.as_deref().or(given.0), moments.as_deref().or(given.1));
+        let prompt = prompt(&path, &schema, newline, options.skip, formats, &others);
         let text = Value::Varchar;
         let row = vec![
             (
@@ -86,7 +89,11 @@ impl TableFunction for SniffCsv {
             ("Columns", LogicalType::list(types), columns),
             ("DateFormat", LogicalType::Varchar, optional(dates.clone())),
             ("TimestampFormat", LogicalType::Varchar, optional(moments.clone())),
-            ("UserArguments", LogicalType::Varchar, optional(Some(given).filter(|given| !given.is_empty()))),
+            (
+                "UserArguments",
+                LogicalType::Varchar,
+                optional(Some(arguments).filter(|given| !given.is_empty())),
+            ),
             ("Prompt", LogicalType::Varchar, text(prompt)),
         ];
         let mut vectors = Vec::with_capacity(row.len());
@@ -106,6 +113,66 @@ fn columns_value(ty: &LogicalType, columns: &[(String, LogicalType)]) -> Value {
     Value::List { element: Arc::new(ty.clone()), values: columns.iter().map(column).collect() }
 }
 
+/// Options that the query says as what was found out, or that only say what is found out.
+const SAID: &[&str] = &[
+    "delim",
+    "sep",
+    "delimiter",
+    "separator",
+    "quote",
+    "escape",
+    "comment",
+    "new_line",
+    "header",
+    "skip",
+    "columns",
+    "types",
+    "dtypes",
+    "column_types",
+    "names",
+    "column_names",
+    "normalize_names",
+    "auto_detect",
+    "auto_type_candidates",
+    "all_varchar",
+    "sample_size",
+    "files_to_sniff",
+    "dateformat",
+    "date_format",
+    "timestampformat",
+    "timestamp_format",
+    "force_match",
+];
+
+/// The other options that the function was called with, as they stand behind those.
+fn others(named: &[(String, Value)]) -> String {
+    let is_other = |(name, _): &&(String, Value)| !SAID.contains(&name.to_ascii_lowercase().as_str());
+    let shown =
+        |(name, value): &(String, Value)| format!(", {}={}", name.to_ascii_lowercase(), written(value));
+    named.iter().filter(is_other).map(shown).collect()
+}
+
+/// The value of an option as SQL.
+fn written(value: &Value) -> String {
+    let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
+    let all = |values: &[Value]| values.iter().map(written).collect::<Vec<_>>().join(", ");
+    match value {
+        Value::Null | Value::Boolean(_) => value.to_string(),
+        Value::List { values, .. } | Value::Array { values, .. } => format!("[{}]", all(values)),
+        Value::Struct { fields, values } => {
+            let part =
+                |(field, value): (&Field, &Value)| format!("{}: {}", quoted(&field.name), written(value));
+            format!("{{{}}}", fields.iter().zip(values).map(part).collect::<Vec<_>>().join(", "))
+        }
+        Value::Map { entries, .. } => {
+            let part = |(key, value): &(Value, Value)| format!("{}: {}", written(key), written(value));
+            format!("MAP {{{}}}", entries.iter().map(part).collect::<Vec<_>>().join(", "))
+        }
+        number if number.logical_type().is_numeric() => number.to_string(),
+        text => quoted(&text.to_string()),
+    }
+}
+
 /// The query that reads the file as it was found to be.
 fn prompt(
     path: &str,
@@ -113,6 +180,7 @@ fn prompt(
     newline: &str,
     skip: u64,
     (dates, moments): (Option<&str>, Option<&str>),
+    others: &str,
 ) -> String {
     let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
     let byte = |byte: Option<u8>| byte.map_or_else(String::new, |byte| char::from(byte).to_string());
@@ -122,7 +190,7 @@ fn prompt(
     };
     format!(
         "FROM read_csv({}, auto_detect=false, delim={}, quote={}, escape={}, new_line='{newline}', skip={skip}, \
-         comment={}, header={}, columns={{{}}}{}{});",
+         comment={}, header={}, columns={{{}}}{}{}{others});",
         quoted(path),
         quoted(&String::from_utf8_lossy(&schema.dialect.delimiter)),
         quoted(&byte(schema.dialect.quote)),

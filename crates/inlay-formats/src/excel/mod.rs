@@ -1,9 +1,9 @@
 //! Excel workbooks as tables: `read_xlsx('book.xlsx')`.
 //!
 //! The calamine crate unpacks a workbook and finds its cells; which of them are the table, and of what types its columns
-//! are, is found out here as DuckDB does: from the first row with something in it, by its first cells, down to the first
-//! empty row. A sheet is walked once while the function is bound, up to where all types are known, and again by a scan.
-//! One worker reads a sheet; several files are read in parallel.
+//! are, is found out here: all rows and columns that have something in them, so that no row is lost. Empty rows among them are rows of
+//! NULLs, unless `stop_at_empty` ends the table there. A sheet is walked while the function is bound, once to its end for its size and
+//! once up to where all types are known, and again by a scan. One worker reads a sheet; several files are read in parallel.
 //!
 //! Types follow the first cell of a column: numbers are DOUBLE, those shown as dates DATE, TIME or TIMESTAMP, and text is
 //! VARCHAR. A later cell that its column's type does not hold is an error that names it.
@@ -11,6 +11,8 @@
 mod cell;
 mod directory;
 mod sheet;
+
+pub(crate) use sheet::TABLE_NAME;
 
 use crate::files::Files;
 use crate::option_text::{boolean, text};
@@ -37,6 +39,8 @@ pub(crate) struct Options {
     ignore_errors: bool,
     empty_as_varchar: bool,
     stop_at_empty: Option<bool>,
+    /// Whether empty rows at the end of the range are rows.
+    is_filled: bool,
     /// Names and types of the columns, where a table says them (COPY FROM).
     columns: Vec<(Option<String>, LogicalType)>,
 }
@@ -110,8 +114,10 @@ struct Workbook {
 impl Workbook {
     fn open(files: &Arc<Files>, path: &str, options: &Options) -> Result<Self> {
         let mut options = options.clone();
-        if options.range.is_none() && options.stop_at_empty == Some(false) {
-            options.range = sheet::used(files, path, options.sheet.as_deref())?;
+        if options.range.is_none() && options.stop_at_empty != Some(true) {
+            let used = sheet::used(files, path, options.sheet.as_deref())?;
+            options.is_filled = used.as_ref().is_some_and(|used| used.is_named);
+            options.range = used.map(|used| used.cells);
         }
         let mut region = Region::new(&options);
         let mut types: Vec<Option<LogicalType>> = Vec::new();
@@ -135,7 +141,10 @@ impl Workbook {
             let is_enough = is_known || (options.all_varchar && region.width() > 0);
             Ok(!region.is_over() && !is_enough)
         })?;
-        options.sheet = Some(sheet);
+        options.sheet = Some(sheet.name);
+        if !region.is_over() {
+            region.finish(&mut |_| Ok(()))?;
+        }
         types.resize(region.width(), None);
         let names = region.names();
         if names.is_empty() {
@@ -177,6 +186,10 @@ impl Workbook {
                 Step::Row(row, cells) => rows.push(row, cells),
             })?;
             Ok(!region.is_over())
+        })?;
+        region.finish(&mut |step| match step {
+            Step::Header => Ok(()),
+            Step::Row(row, cells) => rows.push(row, cells),
         })?;
         rows.finish()
     }

@@ -86,8 +86,19 @@ pub(super) fn reference(row: u32, column: u32) -> String {
 /// Takes a row's number and its cells by column; says whether it wants more rows.
 type TakeRow<'a> = &'a mut dyn FnMut(u32, Vec<(u32, Cell)>) -> Result<bool>;
 
-/// Goes through the rows of a sheet that have cells; the first sheet if none is named. Returns the sheet's name.
-pub(super) fn walk(files: &Arc<Files>, path: &str, sheet: Option<&str>, take: TakeRow<'_>) -> Result<String> {
+/// A sheet that was gone through.
+pub(super) struct Walked {
+    pub name: String,
+    /// The cells that the workbook calls [`TABLE_NAME`], if they are in this sheet.
+    pub table: Option<Range>,
+}
+
+/// What a workbook of ours calls the cells of its table, where those that have something in them do not show it: rows or columns at
+/// its edge are NULL.
+pub(crate) const TABLE_NAME: &str = "inlay_table";
+
+/// Goes through the rows of a sheet that have cells; the first sheet if none is named.
+pub(super) fn walk(files: &Arc<Files>, path: &str, sheet: Option<&str>, take: TakeRow<'_>) -> Result<Walked> {
     // Opened here for the errors of files that are not there.
     let file = files.seekable(path, First::End)?;
     let call = AssertUnwindSafe(|| walk_file(path, file, sheet, take));
@@ -103,7 +114,7 @@ fn walk_file(
     mut file: Box<dyn Seekable>,
     sheet: Option<&str>,
     take: TakeRow<'_>,
-) -> Result<String> {
+) -> Result<Walked> {
     let kept = kept_size(&mut file).map_err(|error| Error::io("cannot read", path, &error))?;
     // Texts lie apart from each other once they are read.
     let _held = limits::hold(usize::try_from(kept.saturating_mul(2)).unwrap_or(usize::MAX))?;
@@ -121,6 +132,9 @@ fn walk_file(
             })?
         }
     };
+    let table = book.defined_names().iter().find(|(known, _)| known == TABLE_NAME);
+    let table = table.and_then(|(_, cells)| range_in(cells, &name));
+    let walked = Walked { name: name.clone(), table };
     let epoch = if book.has_1904_epoch() { DAYS_TO_1904 } else { 0.0 };
     let mut cells = book.worksheet_cells_reader(&name).map_err(failed)?;
     let shapes: Vec<Shape> = cells
@@ -140,7 +154,7 @@ fn walk_file(
             return Err(malformed(path, message));
         }
         if at != number && !row.is_empty() && !take(number, std::mem::take(&mut row))? {
-            return Ok(name);
+            return Ok(walked);
         }
         number = at;
         let shape = shapes.get(style).copied().unwrap_or(Shape::Timestamp);
@@ -151,13 +165,24 @@ fn walk_file(
     if !row.is_empty() {
         take(number, row)?;
     }
-    Ok(name)
+    Ok(walked)
 }
 
-/// The rows and columns that have cells; `None` of an empty sheet.
-pub(super) fn used(files: &Arc<Files>, path: &str, sheet: Option<&str>) -> Result<Option<Range>> {
+/// The cells of a reference such as `'May 24'!$A$1:$C$9`, if they are in the sheet.
+fn range_in(reference: &str, sheet: &str) -> Option<Range> {
+    let (of, cells) = reference.rsplit_once('!')?;
+    let of = of
+        .strip_prefix('\'')
+        .and_then(|of| of.strip_suffix('\''))
+        .map_or(of.into(), |of| of.replace("''", "'"));
+    let cells = if cells.contains(':') { cells.to_string() } else { format!("{cells}:{cells}") };
+    (of == sheet).then(|| Range::parse(&cells).ok()).flatten()
+}
+
+/// The rows and columns that have cells, and those of [`TABLE_NAME`]; `None` of an empty sheet.
+pub(super) fn used(files: &Arc<Files>, path: &str, sheet: Option<&str>) -> Result<Option<Used>> {
     let mut used: Option<Range> = None;
-    walk(files, path, sheet, &mut |row, cells| {
+    let walked = walk(files, path, sheet, &mut |row, cells| {
         for (column, _) in cells {
             let known = used.get_or_insert(Range {
                 first_row: row,
@@ -171,7 +196,23 @@ pub(super) fn used(files: &Arc<Files>, path: &str, sheet: Option<&str>) -> Resul
         }
         Ok(true)
     })?;
-    Ok(used)
+    let Some(table) = walked.table else {
+        return Ok(used.map(|cells| Used { cells, is_named: false }));
+    };
+    let cells = used.map_or(table, |used| Range {
+        first_row: used.first_row.min(table.first_row),
+        last_row: used.last_row.max(table.last_row),
+        first_column: used.first_column.min(table.first_column),
+        last_column: used.last_column.max(table.last_column),
+    });
+    Ok(Some(Used { cells, is_named: true }))
+}
+
+/// The table of a sheet.
+pub(super) struct Used {
+    pub cells: Range,
+    /// Whether rows at its edge may be empty.
+    pub is_named: bool,
 }
 
 /// A cell of ours; `None` if it is empty.
@@ -213,6 +254,8 @@ pub(super) struct Region {
     /// First and last column, when the first row was found.
     columns: Option<(u32, u32)>,
     names: Vec<String>,
+    /// Whether empty rows at the end of the range are rows.
+    is_filled: bool,
     /// The row that follows the last one seen.
     next_row: u32,
     is_over: bool,
@@ -224,6 +267,7 @@ impl Region {
             range: options.range,
             header: options.header,
             stop_at_empty: options.stop_at_empty.unwrap_or(options.range.is_none()),
+            is_filled: options.is_filled,
             columns: None,
             names: Vec::new(),
             next_row: 0,
@@ -292,6 +336,20 @@ impl Region {
         }
         self.next_row = row + 1;
         step(Step::Row(row, &cells))
+    }
+
+    /// Tells `step` the empty rows behind the last one that has cells, where they belong to the table.
+    pub fn finish(&mut self, step: &mut dyn FnMut(Step<'_>) -> Result<()>) -> Result<()> {
+        let Some(range) = self.range.filter(|_| self.is_filled) else { return Ok(()) };
+        if self.columns.is_none() {
+            self.begin(range.first_row, &[], step)?;
+        }
+        let empty = vec![None; self.width()];
+        for missing in self.next_row..=range.last_row {
+            step(Step::Row(missing, &empty))?;
+        }
+        self.next_row = range.last_row + 1;
+        Ok(())
     }
 
     /// The first row of the table.

@@ -9,7 +9,7 @@ use arrow_array::RecordBatch;
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
 use arrow_schema::ArrowError;
-use inlay_types::arrow::Exporter;
+use inlay_types::arrow::{Exporter, StringLayout};
 use inlay_types::size_limit::OutputFile;
 use inlay_types::{Batch, Error, LogicalType, Result, Value, VectorBuilder};
 use std::io::BufWriter;
@@ -78,7 +78,8 @@ impl ArrowWriter {
                 }
             }
         }
-        let exporter = Exporter::new(to.names, to.types);
+        // Few functions of other libraries take views.
+        let exporter = Exporter::new(to.names, to.types).with_strings(StringLayout::Utf8);
         let mut schema = bridge::schema_of(exporter.schema())?;
         schema.metadata.extend(note.map(|note| (NOTE.to_string(), note)));
         let (target, file) = Target::create(to)?;
@@ -103,8 +104,20 @@ impl ArrowWriter {
         let types: Vec<LogicalType> = self.open.iter().map(VectorBuilder::logical_type).collect();
         let open = std::mem::replace(&mut self.open, builders(&types));
         let rows = std::mem::take(&mut self.open_rows);
-        let batch = Batch::new(open.into_iter().map(VectorBuilder::finish).collect(), rows);
-        let records = bridge::record_batch_of(self.exporter.batch(&batch)?, self.exporter.schema())?;
+        self.write_batch(&Batch::new(open.into_iter().map(VectorBuilder::finish).collect(), rows))
+    }
+
+    /// Writes rows as one record batch, or as several where their texts are more than its offsets reach.
+    fn write_batch(&mut self, batch: &Batch) -> Result<()> {
+        let array = match self.exporter.batch(batch) {
+            Err(Error::OutOfRange { .. }) if batch.len() > 1 => {
+                let middle = batch.len() / 2;
+                self.write_batch(&batch.slice(0, middle))?;
+                return self.write_batch(&batch.slice(middle, batch.len() - middle));
+            }
+            array => array?,
+        };
+        let records = bridge::record_batch_of(array, self.exporter.schema())?;
         let write = AssertUnwindSafe(|| self.writer.write(&records));
         match catch_unwind(write) {
             Ok(outcome) => outcome.map_err(|error| failure(&self.target, &error)),

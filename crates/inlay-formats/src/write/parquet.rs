@@ -12,7 +12,7 @@ use crate::stored::{INTERVAL_SIZE, NOTE, interval_bytes};
 use arrow_array::builder::FixedSizeBinaryBuilder;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::extension::{Json, Uuid};
-use arrow_schema::{DataType, Field, Schema};
+use arrow_schema::{DataType, Field, Fields, Schema};
 use inlay_types::arrow::Exporter;
 use inlay_types::size_limit::OutputFile;
 use inlay_types::{Batch, Error, LogicalType, Result, Value, Vector};
@@ -21,7 +21,9 @@ use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::arrow::arrow_writer::{
     ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves,
 };
-use parquet::arrow::{ArrowSchemaConverter, ArrowWriter, PARQUET_FIELD_ID_META_KEY};
+use parquet::arrow::{
+    ARROW_SCHEMA_META_KEY, ArrowSchemaConverter, ArrowWriter, PARQUET_FIELD_ID_META_KEY, encode_arrow_schema,
+};
 use parquet::basic::{Compression, GzipLevel, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
@@ -93,14 +95,13 @@ struct OpenGroup {
     rows: usize,
 }
 
-fn properties(options: &[(String, Value)], note: Option<String>) -> Result<Properties> {
+/// `pairs` are what the file says of itself.
+fn properties(options: &[(String, Value)], mut pairs: Vec<KeyValue>) -> Result<Properties> {
     let mut builder = WriterProperties::builder().set_created_by("inlay".to_string());
     let (mut codec, mut level) = ("snappy".to_string(), None);
     let (mut rows, mut bytes) = (ROW_GROUP_SIZE, None);
     let (mut filters, mut false_positives) = (false, FALSE_POSITIVES);
     let mut dictionary_limit = None;
-    let mut pairs: Vec<KeyValue> =
-        note.map(|note| KeyValue::new(NOTE.to_string(), note)).into_iter().collect();
     for (name, value) in options {
         let positive = || {
             let number = usize::try_from(integer(name, value)?).ok().filter(|&number| number > 0);
@@ -246,6 +247,29 @@ fn extended(schema: &Schema, types: &[LogicalType]) -> Schema {
     Schema::new(schema.fields().iter().zip(types).map(field).collect::<Vec<_>>())
 }
 
+/// The schema that readers are told, in which texts and bytes are no views: few functions of other libraries take those.
+fn told(schema: &Schema) -> Schema {
+    let fields: Fields = schema.fields().iter().map(told_field).collect();
+    Schema::new_with_metadata(fields, schema.metadata().clone())
+}
+
+fn told_field(field: &Arc<Field>) -> Arc<Field> {
+    Arc::new(field.as_ref().clone().with_data_type(told_type(field.data_type())))
+}
+
+fn told_type(ty: &DataType) -> DataType {
+    match ty {
+        DataType::Utf8View => DataType::Utf8,
+        DataType::BinaryView => DataType::Binary,
+        DataType::List(element) => DataType::List(told_field(element)),
+        DataType::FixedSizeList(element, size) => DataType::FixedSizeList(told_field(element), *size),
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(told_field).collect()),
+        DataType::Map(entries, sorted) => DataType::Map(told_field(entries), *sorted),
+        DataType::Dictionary(codes, words) => DataType::Dictionary(codes.clone(), Box::new(told_type(words))),
+        other => other.clone(),
+    }
+}
+
 /// The schema with the numbers that the option `field_ids` gives to columns: `{a: 1, b: 2}`, or 'auto' for 0, 1, ...
 fn numbered(schema: &Schema, option: &Value) -> Result<Schema> {
     let refused = || {
@@ -342,12 +366,16 @@ impl ParquetWriter {
                 alternative: Some("cast it to VARCHAR".to_string()),
             });
         }
-        let properties = properties(options, note)?;
         let exporter = Exporter::new(to.names, to.types);
         let mut schema = extended(&bridge::schema_of(exporter.schema())?, to.types);
         if let Some((_, ids)) = options.iter().find(|(name, _)| name == "field_ids") {
             schema = numbered(&schema, ids)?;
         }
+        let pairs = [
+            note.map(|note| KeyValue::new(NOTE.to_string(), note)),
+            Some(KeyValue::new(ARROW_SCHEMA_META_KEY.to_string(), encode_arrow_schema(&told(&schema)))),
+        ];
+        let properties = properties(options, pairs.into_iter().flatten().collect())?;
         let schema = Arc::new(schema);
         let (target, file) = Target::create(to)?;
         let is_interval =
@@ -369,8 +397,10 @@ impl ParquetWriter {
                 builder = builder.set_dictionary_enabled(false);
             }
             let writer = stored_schema(&self.schema, &self.intervals).and_then(|stored| {
-                let options =
-                    ArrowWriterOptions::new().with_properties(builder.build()).with_parquet_schema(stored);
+                let options = ArrowWriterOptions::new()
+                    .with_properties(builder.build())
+                    .with_parquet_schema(stored)
+                    .with_skip_arrow_metadata(true);
                 ArrowWriter::try_new_with_options(file, Arc::clone(&self.schema), options)
             });
             let parts = writer.and_then(ArrowWriter::into_serialized_writer);

@@ -6,10 +6,12 @@
 
 use super::{Destination, FileWriter, Target, check_members};
 use crate::Parallel;
+use crate::excel::TABLE_NAME;
 use crate::option_text::{boolean, integer, text, unknown_option};
 use inlay_types::size_limit::OutputFile;
 use inlay_types::{Batch, Error, Result, Value};
-use rust_xlsxwriter::{Format, Workbook, Worksheet, XlsxError};
+use rust_xlsxwriter::utility::row_col_to_cell_absolute;
+use rust_xlsxwriter::{Format, Formula, Workbook, Worksheet, XlsxError};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Rows of a sheet.
@@ -36,6 +38,9 @@ pub(super) struct ExcelWriter {
     row: u32,
     row_limit: u32,
     rows: u64,
+    sheet: String,
+    /// First and last row, first and last column of the cells that have something in them.
+    filled: Option<[u32; 4]>,
 }
 
 impl ExcelWriter {
@@ -59,9 +64,11 @@ impl ExcelWriter {
             return Err(Error::invalid_argument(message));
         }
         let mut book = Workbook::new();
-        book.add_worksheet().set_name(&sheet).map_err(|error| {
+        let named = book.add_worksheet().set_name(&sheet).map_err(|error| {
             Error::invalid_argument(format!("\"{sheet}\" is no name of an Excel sheet: {error}"))
         })?;
+        // Formulas are written for empty texts only.
+        named.set_formula_result_default("");
         let (target, file) = Target::create(to)?;
         let formats = ["yyyy-mm-dd", "hh:mm:ss", "yyyy-mm-dd hh:mm:ss"];
         let mut writer = Self {
@@ -73,6 +80,8 @@ impl ExcelWriter {
             row: 0,
             row_limit,
             rows: 0,
+            sheet,
+            filled: None,
         };
         if header {
             for (column, name) in to.names.iter().enumerate() {
@@ -85,6 +94,12 @@ impl ExcelWriter {
 
     fn cell(&mut self, column: usize, value: &Value) -> Result<()> {
         let place = (self.row, column as u16);
+        if !value.is_null() {
+            let (row, column) = (self.row, column as u32);
+            let [top, bottom, left, right] = self.filled.get_or_insert([row, row, column, column]);
+            (*bottom, *top) = ((*bottom).max(row), (*top).min(row));
+            (*left, *right) = ((*left).min(column), (*right).max(column));
+        }
         let formats = &self.formats;
         let sheet = self.book.worksheet_from_index(0);
         let written = sheet.and_then(|sheet| write_cell(sheet, place, value, formats));
@@ -92,6 +107,23 @@ impl ExcelWriter {
             let place = format!("row {} of column \"{}\"", self.rows + 1, self.names[column]);
             self.target.refusal(format!("{place}: {error}"))
         })
+    }
+}
+
+impl ExcelWriter {
+    /// Names the cells of the table where those that have something in them do not show it: a sheet has no rows and columns of NULLs
+    /// at its edge.
+    fn name_table(&mut self) -> Result<()> {
+        let Some(last_row) = self.row.checked_sub(1) else { return Ok(()) };
+        let last_column = (self.names.len() as u32).saturating_sub(1);
+        if self.filled == Some([0, last_row, 0, last_column]) {
+            return Ok(());
+        }
+        let corner = |row: u32, column: u32| row_col_to_cell_absolute(row, column as u16);
+        let sheet = self.sheet.replace('\'', "''");
+        let cells = format!("='{sheet}'!{}:{}", corner(0, 0), corner(last_row, last_column));
+        let named = self.book.define_name(TABLE_NAME, &cells);
+        named.map(|_| ()).map_err(|error| self.target.failure(&error))
     }
 }
 
@@ -139,7 +171,11 @@ fn write_cell(
     match shown {
         Some((number, Some(format))) => sheet.write_number_with_format(row, column, number, format)?,
         Some((number, None)) => sheet.write_number(row, column, number)?,
-        None => sheet.write_string(row, column, value.to_string())?,
+        None => match value.to_string() {
+            // A cell that holds an empty text is an empty cell; a formula may give one.
+            text if text.is_empty() => sheet.write_formula(row, column, Formula::new("=\"\""))?,
+            text => sheet.write_string(row, column, text)?,
+        },
     };
     Ok(())
 }
@@ -166,6 +202,7 @@ impl FileWriter for ExcelWriter {
     }
 
     fn finish(mut self: Box<Self>, _: Parallel<'_>) -> Result<u64> {
+        self.name_table()?;
         let saved = catch_unwind(AssertUnwindSafe(|| self.book.save_to_writer(&mut self.file)));
         match saved {
             Ok(Ok(())) => {}

@@ -65,7 +65,14 @@ fn cast_with(
         return Ok(());
     }
     if !can_cast(&from, to) {
-        return Err(no_cast(&from, to));
+        if !or_null {
+            return Err(no_cast(&from, to));
+        }
+        // Of a list, it is the elements that have no cast.
+        if !nested::is_list_to_list(&from, to) {
+            *out = Vector::nulls(to.clone(), len);
+            return Ok(());
+        }
     }
     match input.kind() {
         // Only the parts that cannot be converted become NULL.

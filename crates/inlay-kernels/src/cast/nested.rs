@@ -10,7 +10,7 @@ use inlay_types::logical_type::Field;
 use inlay_types::nested::{
     extract_field, pack_lists, pack_maps, pack_struct, pack_unions, unpack_lists, unpack_maps, unpack_unions,
 };
-use inlay_types::{Error, LogicalType, Result, Value, Vector, bit};
+use inlay_types::{Error, LogicalType, Result, Value, Vector, VectorBuilder, bit};
 
 /// Whether this file knows the cast; `None` when neither type is one of its own.
 pub(super) fn can_cast_special(from: &LogicalType, to: &LogicalType) -> Option<bool> {
@@ -22,6 +22,7 @@ pub(super) fn can_cast_special(from: &LogicalType, to: &LogicalType) -> Option<b
         (List(a) | Array(a, _), List(b) | Array(b, _)) => can_cast(a, b),
         (Struct(a), Struct(b)) => sources(a, b).is_some(),
         (Map(a), Map(b)) => can_cast(&a.0, &b.0) && can_cast(&a.1, &b.1),
+        (Struct(fields), Map(types)) => are_entries(fields, types),
         (Enum(_), Enum(_)) => true,
         (Varchar, to) if is_special(to) => true,
         (from, Varchar) if is_special(from) => true,
@@ -40,6 +41,22 @@ pub(super) fn can_cast_special(from: &LogicalType, to: &LogicalType) -> Option<b
 fn is_special(ty: &LogicalType) -> bool {
     use LogicalType::{Bit, Enum, Json, Uuid};
     ty.is_nested() || matches!(ty, Bit | Enum(_) | Json | Uuid)
+}
+
+/// Whether a list becomes a list, which may have elements of any type.
+pub(super) fn is_list_to_list(from: &LogicalType, to: &LogicalType) -> bool {
+    use LogicalType::{Array, List};
+    match (from, to) {
+        (Array(_, a), Array(_, b)) => a == b,
+        (List(_) | Array(..), List(_) | Array(..)) => true,
+        _ => false,
+    }
+}
+
+/// Whether fields may be the entries of a map: their names keys, and their values alike.
+fn are_entries(fields: &[Field], (key, value): &(LogicalType, LogicalType)) -> bool {
+    let is_entry = |field: &Field| !field.name.is_empty() && can_cast(&field.ty, value);
+    can_cast(&LogicalType::Varchar, key) && fields.iter().all(is_entry)
 }
 
 /// For each field of the target the source field it is made of; `None` when nothing fits. Fields are found by name;
@@ -68,6 +85,7 @@ pub(super) fn cast_parts(
         (List(_) | Array(..), List(element) | Array(element, _)) => lists(input, element, to, or_null, zone),
         (Struct(from), Struct(fields)) => structs(input, (from, fields), to, or_null, zone),
         (Map(_), Map(types)) => maps(input, types, to, or_null, zone),
+        (Struct(fields), Map(types)) => entries(input, (fields, types), to, or_null, zone),
         (Union(from), Union(members)) => unions(input, (from, members), to, or_null, zone),
         _ => return None,
     })
@@ -164,6 +182,45 @@ fn unions(
     pack_unions(to, &tags, &parts.iter().collect::<Vec<_>>(), flat.validity())
 }
 
+/// Structs as maps: from the names of their fields to the values.
+fn entries(
+    input: &Vector,
+    (fields, types): (&[Field], &(LogicalType, LogicalType)),
+    to: &LogicalType,
+    or_null: bool,
+    zone: Option<&Zone>,
+) -> Result<Vector> {
+    let flat = input.flatten();
+    let key = |field: &Field| super::cast_value(&Value::Varchar(field.name.to_string()), &types.0);
+    let names = match fields.iter().map(key).collect::<Result<Vec<_>>>() {
+        Ok(names) => names,
+        Err(_) if or_null => return Ok(Vector::nulls(to.clone(), flat.len())),
+        Err(error) => return Err(error),
+    };
+    let mut parts = Vec::with_capacity(fields.len());
+    for at in 0..fields.len() {
+        let mut part = Vector::empty(types.1.clone());
+        cast_with(&extract_field(&flat, at)?, &types.1, or_null, zone, &mut part)?;
+        parts.push(part);
+    }
+    let count = flat.len() * fields.len();
+    let mut keys = VectorBuilder::new(types.0.clone(), count);
+    let mut values = VectorBuilder::new(types.1.clone(), count);
+    let mut offsets = vec![0u32];
+    let mut end = 0u32;
+    for row in 0..flat.len() {
+        if !flat.is_null(row) {
+            for (name, part) in names.iter().zip(&parts) {
+                keys.push(name)?;
+                values.push(&part.get(row))?;
+                end += 1;
+            }
+        }
+        offsets.push(end);
+    }
+    pack_maps(to, &keys.finish(), &values.finish(), &offsets, flat.validity())
+}
+
 fn maps(
     input: &Vector,
     types: &(LogicalType, LogicalType),
@@ -190,7 +247,7 @@ fn map_by_map(
     to: &LogicalType,
     zone: Option<&Zone>,
 ) -> Result<Vector> {
-    let mut builder = inlay_types::VectorBuilder::new(to.clone(), flat.len());
+    let mut builder = VectorBuilder::new(to.clone(), flat.len());
     for row in 0..flat.len() {
         builder.append(&maps(&flat.slice(row, 1), types, to, true, zone)?);
     }

@@ -13,12 +13,13 @@ impl Binder<'_> {
     pub(super) fn copy(&mut self, copy: &ast::Copy) -> Result<plan::Statement> {
         match copy {
             ast::Copy::To { query, path, options, .. } => {
+                let path = self.copy_path(path)?;
                 let bound = self.query(query)?;
                 let options = self.copy_options(options)?;
-                Ok(plan::Statement::CopyTo { query: self.finish(bound), path: path.clone(), options })
+                Ok(plan::Statement::CopyTo { query: self.finish(bound), path, options })
             }
             ast::Copy::From { table, columns, path, path_pos, options } => {
-                let name = table;
+                let (name, path) = (table, self.copy_path(path)?);
                 let Target { database, entry: table } = self.table(name)?;
                 let schema = table.table.schema();
                 let mut targets = Vec::with_capacity(columns.len());
@@ -34,7 +35,7 @@ impl Binder<'_> {
                     Field::new(column.name.as_str(), column.ty.clone())
                 };
                 let columns = targets.iter().map(column).collect();
-                let source = self.copy_source(path, *path_pos, &mut options, columns)?;
+                let source = self.copy_source(&path, *path_pos, &mut options, columns)?;
                 let checks = self.checks(&database, schema)?;
                 let bound = self.insert_query(&database, &table, &targets, source, *path_pos)?;
                 Ok(plan::Statement::Insert(Box::new(plan::statement::Insert {
@@ -45,6 +46,20 @@ impl Binder<'_> {
                     returning: None,
                     table: Arc::clone(&table),
                 })))
+            }
+        }
+    }
+
+    fn copy_path(&mut self, path: &ast::CopyPath) -> Result<String> {
+        let given = match path {
+            ast::CopyPath::Text(path) => return Ok(path.clone()),
+            ast::CopyPath::Parameter(given) => given,
+        };
+        match self.constant(given, "the file of COPY")? {
+            Value::Varchar(path) => Ok(path),
+            other => {
+                let message = format!("the file of COPY is a text, not the {} {other}", other.logical_type());
+                Err(self.at(Error::type_mismatch(message), given.pos))
             }
         }
     }

@@ -383,6 +383,7 @@ impl Binder<'_> {
             return Ok(match input {
                 // The cast makes it a value of this type rather than a literal as written.
                 Expr::Literal { value: Value::Null, .. } => Expr::Literal { value: Value::Null, ty },
+                number @ Expr::Literal { .. } if ty.is_numeric() => self.cast_of(number, ty, or_null, pos),
                 other => other,
             });
         }

@@ -9,7 +9,7 @@ use crate::parser::ast::{self, ExprKind, Ident, Literal, OrderBy, Pos, Query, Qu
 use crate::parser::limits::{ALL_CTES_MAX, CTES_MAX};
 use crate::plan::{ColumnId, Columns, Expr, HeldRows, Plan, SetOpKind, SharedId, SortKey};
 use inlay_catalog::TableSource;
-use inlay_types::{Error, LogicalType, Result};
+use inlay_types::{Candidates, Error, LogicalType, Result};
 use std::collections::HashSet;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -420,13 +420,15 @@ impl Binder<'_> {
         Ok(bound)
     }
 
-    /// The error for a table that does not exist, if it is a CTE that reads itself in a place where it cannot.
+    /// The error for a table that does not exist, if it is a CTE that reads itself in a place where it cannot. It is one of a
+    /// name, for which the host may have a table.
     pub(super) fn circular(&self, name: &str) -> Option<Error> {
         self.open_ctes.iter().any(|open| same_name(open, name)).then(|| {
-            Error::bind(format!(
+            let advice = format!(
                 "circular reference to CTE \"{name}\": use WITH RECURSIVE {name} AS (first UNION ALL next), of which only \
                  the second query may read it"
-            ))
+            );
+            Error::UndefinedTable { name: name.to_string(), candidates: Candidates::Advice(advice) }
         })
     }
 

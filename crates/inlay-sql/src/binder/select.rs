@@ -595,9 +595,18 @@ impl Binder<'_> {
                 OrderKey::Entry(index) => self.column(ids[index]),
                 OrderKey::Expr(expr) => match items.iter().position(|item| *item == expr) {
                     Some(index) => self.column(ids[index]),
+                    // Computed of the rows that are left.
                     None if distinct => {
-                        let message = "with SELECT DISTINCT, ORDER BY may only name what is selected";
-                        return Err(self.at(Error::bind(message), select.pos));
+                        let selected: Vec<(ColumnId, Expr)> =
+                            ids.iter().copied().zip(items.iter().cloned()).collect();
+                        let mut key = expr;
+                        substitute(&mut key, &Groups::new(&selected));
+                        let other =
+                            key.columns().into_iter().find(|id| available.contains(id) && !ids.contains(id));
+                        if let Some(id) = other {
+                            return Err(self.not_selected(id, select.pos));
+                        }
+                        key
                     }
                     None => {
                         let id = self.project(&expr, "sort_key", &available, &mut projection);
@@ -634,6 +643,16 @@ impl Binder<'_> {
         }
         let output = ids.into_iter().zip(names).map(|(id, name)| Output { id, name }).collect();
         Ok(Bound { plan: self.cut(plan, keys, tail)?, output })
+    }
+
+    /// The error for a key of ORDER BY that a row of SELECT DISTINCT may have several of.
+    fn not_selected(&self, id: ColumnId, pos: Pos) -> Error {
+        let name = &self.columns.get(id).name;
+        let message = format!(
+            "with SELECT DISTINCT, ORDER BY may only read what is selected: there may be several \"{name}\" for a row; \
+             GROUP BY with ORDER BY min(\"{name}\") says which one counts"
+        );
+        self.at(Error::bind(message), pos)
     }
 
     /// The column that has the value of `expr` behind `projection`. A column of the input passes through; an outer one

@@ -1,8 +1,8 @@
 //! Statements: those whose grammar is ours are read token by token, the rest is `sqlparser`'s, converted.
 
 use super::ast::{
-    Copy, CopyOption, ExplainFormat, Expr, ExprKind, FunctionCall, Ident, Literal, ObjectKind, ObjectName,
-    ObjectStatement, Pos, Query, QueryBody, Statement, StatementKind, TableRef,
+    Copy, CopyOption, CopyPath, ExplainFormat, Expr, ExprKind, FunctionCall, Ident, Literal, ObjectKind,
+    ObjectName, ObjectStatement, Pos, Query, QueryBody, Statement, StatementKind, TableRef,
 };
 use super::convert::{pos_of, unsupported};
 use super::query::{name_arguments, select_star};
@@ -476,8 +476,12 @@ impl Reader<'_> {
             return self.syntax("FROM or TO");
         }
         let path_pos = pos_of(self.parser.peek_token_ref().span.start);
+        if matches!(self.parser.peek_token_ref().token, Token::Placeholder(_)) {
+            let path = CopyPath::Parameter(self.setting_value()?);
+            return self.copy_of((table, columns), source, (is_from, path, path_pos));
+        }
         let path = match &self.parser.peek_token_ref().token {
-            Token::SingleQuotedString(path) => path.clone(),
+            Token::SingleQuotedString(path) => CopyPath::Text(path.clone()),
             Token::Word(word) if word.quote_style.is_none() => {
                 let stream = word.value.to_uppercase();
                 if !matches!(stream.as_str(), "STDOUT" | "STDIN" | "PROGRAM") {
@@ -499,6 +503,16 @@ impl Reader<'_> {
             _ => return self.syntax("a file name in single quotes"),
         };
         self.parser.next_token();
+        self.copy_of((table, columns), source, (is_from, path, path_pos))
+    }
+
+    /// What COPY does, of which the options are still to be read.
+    fn copy_of(
+        &mut self,
+        (table, columns): (Option<ObjectName>, Vec<Ident>),
+        source: Option<Box<Query>>,
+        (is_from, path, path_pos): (bool, CopyPath, Pos),
+    ) -> Result<StatementKind> {
         let options = self.copy_options()?;
         match (is_from, table, source) {
             (true, Some(table), _) => {

@@ -246,7 +246,7 @@ fn utility_statements() {
         panic!()
     };
     let Copy::From { options, columns, path, .. } = *copy else { panic!() };
-    assert_eq!((options.len(), columns.len(), path.as_str()), (3, 1, "f.csv"));
+    assert_eq!((options.len(), columns.len(), path), (3, 1, CopyPath::Text("f.csv".into())));
     assert!(options[2].value.is_none());
     assert!(matches!(kind("COPY (SELECT 1) TO 'f.parquet' WITH (FORMAT parquet)"), StatementKind::Copy(_)));
     let StatementKind::Call(call) = kind("CALL tpch_dbgen(sf := 0.01)") else { panic!() };

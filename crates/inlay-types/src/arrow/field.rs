@@ -1,5 +1,6 @@
 //! What an Arrow schema says, read once into safe values.
 
+use super::export::StringLayout;
 use super::ffi::ArrowSchema;
 use crate::logical_type::Field;
 use crate::{Error, LogicalType, Result};
@@ -168,6 +169,22 @@ impl ArrowField {
         ty.map_err(|what| Error::Unsupported {
             feature: format!("column \"{}\" of Arrow type {what}", self.name),
             alternative: Some("convert or leave out the column before passing it".to_string()),
+        })
+    }
+
+    /// The layout of texts and bytes that such columns have: views if there are some, and wide offsets if all are.
+    /// `None` without texts.
+    pub fn strings(&self) -> Option<StringLayout> {
+        let own = match self.ty {
+            ArrowType::Views(_) => Some(StringLayout::View),
+            ArrowType::Offsets32(_) => Some(StringLayout::Utf8),
+            ArrowType::Offsets64(_) => Some(StringLayout::LargeUtf8),
+            _ => None,
+        };
+        self.children.iter().filter_map(Self::strings).chain(own).reduce(|left, right| match (left, right) {
+            (StringLayout::View, _) | (_, StringLayout::View) => StringLayout::View,
+            (StringLayout::Utf8, _) | (_, StringLayout::Utf8) => StringLayout::Utf8,
+            (StringLayout::LargeUtf8, StringLayout::LargeUtf8) => StringLayout::LargeUtf8,
         })
     }
 

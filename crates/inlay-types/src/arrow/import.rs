@@ -462,9 +462,14 @@ impl Rows<'_> {
 
     /// An error for a value that the column's type does not keep as it is.
     fn unfit(&self, row: usize) -> Error {
+        let fix = match self.ty {
+            LogicalType::TimestampTz => {
+                "round it to microseconds, or take the zone away: timestamps in nanoseconds without one are TIMESTAMP_NS"
+            }
+            _ => "round or leave it out before passing it",
+        };
         Error::out_of_range(format!(
-            "row {} of column \"{}\" has a value that {} cannot hold exactly; round or leave it out before \
-             passing it",
+            "row {} of column \"{}\" has a value that {} cannot hold exactly; {fix}",
             self.first - self.column.shape.offset + row,
             self.column.name,
             self.ty

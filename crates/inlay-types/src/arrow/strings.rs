@@ -18,8 +18,10 @@ pub(super) fn string_buffers(vector: &Vector, strings: StringLayout) -> Result<V
         StringLayout::Utf8 => {
             let (ends, total) = ends_of(vector, |end| i32::try_from(end).unwrap_or(i32::MAX));
             if total > i32::MAX as usize {
-                let message =
-                    format!("{total} bytes of text do not fit into Arrow's utf8; export large_utf8 or views");
+                let message = format!(
+                    "{total} bytes of text do not fit into an array of Arrow's utf8, which has 2 GiB; ask for large_utf8 \
+                     (SET arrow_large_buffer_size = true), or for fewer rows in a batch"
+                );
                 return Err(Error::out_of_range(message));
             }
             Ok(vec![Buffer::from_vec(ends), Buffer::from_vec(bytes_of(vector, total))])

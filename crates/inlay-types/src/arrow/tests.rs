@@ -280,3 +280,14 @@ fn nested_values_and_enums_come_back() {
     let back = round_trip(&vector, StringLayout::View, false);
     assert_eq!(values(&back), [Value::Varchar("a".into()), Value::Null]);
 }
+
+#[test]
+fn a_schema_says_which_strings_it_wants() {
+    let types = [LogicalType::Integer, LogicalType::list(LogicalType::Blob), LogicalType::Varchar];
+    for strings in [StringLayout::View, StringLayout::Utf8, StringLayout::LargeUtf8] {
+        let exporter = Exporter::new(&names(3), &types).with_strings(strings);
+        assert_eq!(ArrowField::read(&exporter.schema()).unwrap().strings(), Some(strings));
+    }
+    let numbers = Exporter::new(&names(1), &types[..1]);
+    assert_eq!(ArrowField::read(&numbers.schema()).unwrap().strings(), None);
+}

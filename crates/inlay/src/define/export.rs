@@ -197,7 +197,7 @@ impl Run<'_> {
             use ast::StatementKind as Kind;
             match &mut statement.kind {
                 Kind::Copy(copy) => {
-                    if let ast::Copy::From { path, options, .. } = &mut **copy {
+                    if let ast::Copy::From { path: ast::CopyPath::Text(path), options, .. } = &mut **copy {
                         // The files lie beside the script, wherever they lay when they were written, and what their folder
                         // is called says nothing of their rows.
                         let name = Path::new(&*path).file_name().unwrap_or_default();

@@ -4,12 +4,15 @@
 //! connection; what a database was opened with is what its connections start with.
 //!
 //! - [`sandbox`]: what strangers need, at once. [`values`]: sizes, times, words. [`foreign`]: settings of other systems that have
-//!   nothing to set here. [`machine`]: the time zone that sessions begin with.
+//!   nothing to set here. [`hosts`]: how values are exchanged with a host. [`machine`]: the time zone that sessions begin with.
 
 mod foreign;
+mod hosts;
 mod machine;
 mod sandbox;
 mod values;
+
+pub use hosts::{Decimals, HostSettings};
 
 use crate::kept::PlanCache;
 use crate::resources::{self, Adaptive};
@@ -135,6 +138,14 @@ const OWN: &[Setting] = &[
     of_session(
         "default_null_order",
         "where ORDER BY puts NULLs: 'nulls_last', 'nulls_first', 'postgres' (largest) or 'sqlite' (smallest)",
+    ),
+    of_session(
+        "decimal",
+        "what NumPy arrays and pandas frames hold for DECIMAL: 'float' (the nearest double) or 'exact'",
+    ),
+    of_session(
+        "nan_as_null",
+        "whether NaN in arrays and dictionaries of a host is NULL, as it is in data frames",
     ),
     of_session(
         "timezone",
@@ -305,6 +316,8 @@ pub struct SessionSettings {
     pub plan_cache: PlanCache,
     /// What its queries get when others want the workers, too.
     pub priority: PriorityCell,
+    /// How values are exchanged with a host.
+    pub host: HostSettings,
     /// Where the session's clocks are, if it said so.
     pub zone: Option<Arc<Zone>>,
     /// Where the machine's are; absent where nobody looked.
@@ -347,10 +360,12 @@ pub fn set(
     }
     access.ask(Door::Setting(&name.to_lowercase()))?;
     if name.eq_ignore_ascii_case("all") && value.is_none() {
-        // The cell stays: who works for the session looks at it.
-        let priority = std::mem::take(&mut session.priority);
+        // The cells stay: who works for the session looks at them.
+        let (priority, host) = (session.priority.clone(), session.host.clone());
         let machine_zone = session.machine_zone.take();
-        *session = SessionSettings { priority, machine_zone, ..SessionSettings::default() };
+        *session = SessionSettings { priority, host, machine_zone, ..SessionSettings::default() };
+        set("decimal", None, database, session)?;
+        set("nan_as_null", None, database, session)?;
         return set("priority", None, database, session);
     }
     if let Some(outcome) = foreign::set(name, value, &mut session.foreign) {
@@ -448,6 +463,8 @@ pub fn set(
             database.pool.rearrange();
         }
         "plan_cache" => session.plan_cache = value.map_or(Ok(PlanCache::On), plan_cache_of)?,
+        "decimal" => session.host.set_decimals(value.map_or(Ok(Decimals::default()), Decimals::of)?),
+        "nan_as_null" => session.host.set_nan_as_null(value.map_or(Ok(true), |v| boolean_of(name, v))?),
         "default_order" => session.default_order.descending = value.map_or(Ok(false), direction_of)?,
         "default_null_order" => {
             session.default_order.nulls = value.map_or(Ok(NullOrder::Last), null_order_of)?;
@@ -518,6 +535,8 @@ pub fn get(name: &str, database: &DatabaseSettings, session: &SessionSettings) -
             Value::Varchar(word.to_string())
         }
         "integer_division" => Value::Boolean(session.integer_division),
+        "decimal" => Value::Varchar(session.host.decimals().name().to_string()),
+        "nan_as_null" => Value::Boolean(session.host.nan_as_null()),
         "timezone" => Value::Varchar(session.time_zone().name().to_string()),
         "default_null_order" => Value::Varchar(null_order_text(session.default_order.nulls).to_string()),
         _ => return None,

@@ -135,8 +135,16 @@ pub enum MergeAction {
 #[derive(Clone, Debug, PartialEq)]
 #[expect(missing_docs, reason = "fields are named after the SQL they stand for")]
 pub enum Copy {
-    From { table: ObjectName, columns: Vec<Ident>, path: String, path_pos: Pos, options: Vec<CopyOption> },
-    To { query: Box<Query>, path: String, path_pos: Pos, options: Vec<CopyOption> },
+    From { table: ObjectName, columns: Vec<Ident>, path: CopyPath, path_pos: Pos, options: Vec<CopyOption> },
+    To { query: Box<Query>, path: CopyPath, path_pos: Pos, options: Vec<CopyOption> },
+}
+
+/// The file of `COPY`.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "variants are named after the SQL they stand for")]
+pub enum CopyPath {
+    Text(String),
+    Parameter(Expr),
 }
 
 /// An option of `COPY`, such as `DELIMITER '|'` or plain `HEADER`.
