@@ -8,7 +8,7 @@ use super::column::Column;
 use super::{GroupIds, GroupedAccumulator, same_kind};
 use crate::function::AggregateFunction;
 use crate::json::values::structure_of;
-use inlay_types::limits;
+use inlay_types::limits::{self, Meter};
 use inlay_types::{Error, LogicalType, Result, Vector, VectorBuilder};
 use std::any::Any;
 
@@ -46,9 +46,9 @@ pub fn structure(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedA
     Ok(boxed(f, Document::Structure))
 }
 
-/// Views hold lengths in 32 bits.
 /// So many documents are joined between looks at the interrupt.
 const CHECKED_ROWS: usize = 1 << 14;
+/// Views hold lengths in 32 bits.
 const TEXT_MAX: usize = u32::MAX as usize - 1;
 
 impl GroupedAccumulator for Grouped {
@@ -85,7 +85,9 @@ impl GroupedAccumulator for Grouped {
     fn finish(&self, from: usize, len: usize) -> Result<Vector> {
         let (open, close) = if self.document == Document::Object { (b'{', b'}') } else { (b'[', b']') };
         let mut builder = VectorBuilder::new(self.ty.clone(), len);
-        // Who keeps the rows has asked for their result, too.
+        // Who keeps the rows has asked for a result as large as they are; rows that share a text are more.
+        let mut asked = self.parts.memory_size();
+        let mut meter = Meter::of_rows();
         let mut text = Vec::new();
         for group in from..from + len {
             let rows = self.rows.rows(group as u32);
@@ -98,6 +100,9 @@ impl GroupedAccumulator for Grouped {
             if size > TEXT_MAX {
                 return Err(Error::out_of_range("a JSON document of a group is longer than 4 GiB"));
             }
+            let covered = size.min(asked);
+            asked -= covered;
+            meter.add(size - covered)?;
             limits::grow_counted(&mut text, size)?;
             text.push(open);
             for (index, &row) in rows.iter().enumerate() {
@@ -118,7 +123,7 @@ impl GroupedAccumulator for Grouped {
                 builder.push_from(&mut text);
             }
         }
-        Ok(builder.finish())
+        Ok(builder.finish().holding(meter.finish()))
     }
 
     fn memory_size(&self) -> usize {

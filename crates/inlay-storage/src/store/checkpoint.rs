@@ -171,7 +171,7 @@ impl Store {
                 commits.rewritten += rewritten;
                 return Err(error);
             }
-            self.forget_old_commits(&mut self.commits.lock());
+            self.tidy_history();
             self.forget_sure(self.commits.lock());
             let mut writes = std::mem::take(&mut done.unpublished);
             match self.write_state(&durable.home, &done, &state, &logged, &HashSet::new(), &mut writes) {
@@ -207,7 +207,7 @@ impl Store {
 
     /// Takes stale entries out of the indexes that no older version of a table needs.
     fn vacuum_indexes(&self, done: &Checkpointed) -> Result<()> {
-        self.forget_old_commits(&mut self.commits.lock());
+        self.tidy_history();
         let tables = done.tables.values().filter_map(|in_file| in_file.slot.loaded());
         tables.into_iter().try_for_each(|table| match table.vacuum_indexes() {
             // It can wait.

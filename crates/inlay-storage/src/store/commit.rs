@@ -11,88 +11,18 @@
 //! refers to (an index its table, a default its sequence, anything its schema), and fails if one of them was dropped or
 //! changed meanwhile; and so does one that drops or changes what somebody else has begun to refer to.
 
+use super::history::{Committed, Delta};
 use super::intents::row_conflict;
 use super::object::{Object, ObjectId};
 use super::state::{State, name_key};
-use super::transaction::{Inner, RowPredicate, Transaction};
+use super::transaction::{Inner, Transaction};
 use super::{Commits, Store, Unsure, log};
-use crate::row_set::{RowSet, RowSetBuilder};
+use crate::row_set::RowSet;
 use crate::table::{Change, ColumnSource, Piece, Table, Touched};
-use inlay_types::{Error, LogicalType, Result};
+use inlay_types::{Error, Result};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-
-/// What one commit did, for the checks of those that began before it.
-#[derive(Debug)]
-pub(super) struct Committed {
-    pub lsn: u64,
-    pub tables: HashMap<ObjectId, Delta>,
-    /// Objects that its definitions refer to.
-    pub references: BTreeSet<ObjectId>,
-}
-
-/// What one commit did to a table that was there before.
-#[derive(Debug)]
-pub(super) struct Delta {
-    before: Arc<Table>,
-    after: Arc<Table>,
-    changes: Vec<Change>,
-}
-
-impl Delta {
-    /// Whether rows or the table itself are not what they were.
-    pub fn touches(&self, ids: &RowSet) -> bool {
-        self.changes.iter().any(|change| match change.touched() {
-            Touched::Nothing => false,
-            Touched::Rows(touched) => touched.intersects(ids),
-            Touched::Everything => true,
-        })
-    }
-
-    fn is_structural(&self) -> bool {
-        self.changes.iter().any(Change::is_structural)
-    }
-
-    fn is_altered(&self) -> bool {
-        is_altered(&self.changes)
-    }
-
-    /// Whether a row that went, came or changed satisfies a predicate, before or after.
-    fn affects(&self, predicate: Option<&dyn RowPredicate>) -> Result<bool> {
-        let moves_only = |change: &Change| matches!(change, Change::Compact { .. });
-        if self.changes.iter().all(moves_only) {
-            return Ok(false);
-        }
-        let Some(predicate) = predicate.filter(|_| !self.is_structural()) else { return Ok(true) };
-        let types: Vec<LogicalType> = self.before.schema().columns.iter().map(|c| c.ty.clone()).collect();
-        let (mut old, mut new) = (RowSetBuilder::default(), RowSetBuilder::default());
-        for change in &self.changes {
-            match change {
-                Change::Append { first_id, pieces } => {
-                    let count: usize = pieces.iter().map(Piece::len).sum();
-                    new.add_range(*first_id..first_id + count as i64);
-                }
-                Change::Delete { ids } => old.add_set(ids),
-                Change::Update { ids, .. } | Change::Rewrite { ids, .. } => {
-                    old.add_set(ids);
-                    new.add_set(ids);
-                }
-                Change::Truncate | Change::Alter(_) | Change::Compact { .. } => {}
-            }
-        }
-        for (table, ids) in [(&self.before, old), (&self.after, new)] {
-            let snapshot = table.snapshot();
-            for ids in ids.finish().parts() {
-                let ids = snapshot.live_ids(&ids);
-                if !ids.is_empty() && predicate.matches_any(&snapshot.rows(&ids, &types)?)? {
-                    return Ok(true);
-                }
-            }
-        }
-        Ok(false)
-    }
-}
 
 /// A transaction's work on top of the newest state.
 pub(super) struct Rebased {
@@ -126,11 +56,11 @@ impl Transaction {
 
     /// Serialisability: nothing that was read has another outcome now.
     fn check_reads(&self, inner: &Inner, commits: &Commits) -> Result<()> {
-        for committed in commits.since(self.base.lsn) {
+        for committed in commits.history.since(self.base.lsn) {
             for (table, predicate) in &inner.reads {
                 let Some(delta) = committed.tables.get(table) else { continue };
                 if delta.affects(predicate.as_deref())? {
-                    let name = &delta.before.schema().name;
+                    let name = delta.name();
                     let message = format!("rows of table \"{name}\" that this transaction read have changed");
                     return Err(Error::Conflict { message });
                 }
@@ -168,9 +98,7 @@ impl Transaction {
             if let Some(schema) = schema {
                 record.created.push((*id, Arc::clone(schema)));
             } else if let Some(Object::Table(before)) = tip.object(*id) {
-                let delta =
-                    Delta { before: before.table()?, after: Arc::clone(&table), changes: changes.clone() };
-                deltas.insert(*id, delta);
+                deltas.insert(*id, Delta::new(before.table()?, Arc::clone(&table), &changes));
             }
             table.forget_changes();
             record.tables.push((*id, changes));
@@ -196,7 +124,8 @@ impl Transaction {
     /// or changes is not referred to by anything that it does not know of.
     fn check_references(&self, inner: &Inner, commits: &Commits) -> Result<()> {
         let altered_since = |id: &ObjectId| {
-            let deltas = commits.since(self.base.lsn).filter_map(|committed| committed.tables.get(id));
+            let deltas =
+                commits.history.since(self.base.lsn).filter_map(|committed| committed.tables.get(id));
             deltas.into_iter().any(Delta::is_altered)
         };
         for id in &inner.references {
@@ -216,7 +145,7 @@ impl Transaction {
         let altered = inner.tables.iter().filter(|(_, own)| is_altered(&own.changes())).map(|(id, _)| id);
         for id in inner.dropped.iter().chain(&inner.definitions).chain(altered) {
             let Some(object) = self.base.object(*id) else { continue };
-            if commits.since(self.base.lsn).any(|committed| committed.references.contains(id)) {
+            if commits.history.since(self.base.lsn).any(|committed| committed.references.contains(id)) {
                 let (kind, name) = (object.kind(), object.name());
                 let message =
                     format!("another connection has defined something that needs {kind} \"{name}\"");
@@ -277,7 +206,8 @@ impl Transaction {
         };
         let Some(Object::Table(live)) = commits.tip.object(own.id()) else { return Err(gone()) };
         let Some(Object::Table(base)) = self.base.object(own.id()) else { return Err(gone()) };
-        let deltas = || commits.since(self.base.lsn).filter_map(|committed| committed.tables.get(&own.id()));
+        let deltas =
+            || commits.history.since(self.base.lsn).filter_map(|committed| committed.tables.get(&own.id()));
         if Arc::ptr_eq(live, base) || deltas().next().is_none() {
             return Ok((Arc::clone(own), own.changes()));
         }
@@ -314,14 +244,6 @@ impl Transaction {
     }
 }
 
-impl Commits {
-    /// What was committed after `lsn`, oldest first.
-    pub fn since(&self, lsn: u64) -> impl Iterator<Item = &Arc<Committed>> {
-        let first = self.log.partition_point(|committed| committed.lsn <= lsn);
-        self.log.range(first..)
-    }
-}
-
 impl Store {
     /// Fails if a row or its table was changed by a commit after `lsn`.
     pub(super) fn check_committed_since(&self, lsn: u64, table: ObjectId, ids: &RowSet) -> Result<()> {
@@ -331,16 +253,26 @@ impl Store {
         if commits.tip.lsn == lsn {
             return Ok(());
         }
-        let touched = commits.since(lsn).filter_map(|c| c.tables.get(&table)).any(|delta| delta.touches(ids));
+        let touched =
+            commits.history.since(lsn).filter_map(|c| c.tables.get(&table)).any(|delta| delta.touches(ids));
         if touched { Err(row_conflict("was changed by another connection since it began")) } else { Ok(()) }
     }
 
-    /// Forgets commits that no open transaction, nor any that begins later, has to be checked against.
-    pub(super) fn forget_old_commits(&self, commits: &mut Commits) {
-        let oldest = self.oldest_active_or_visible();
-        while commits.log.front().is_some_and(|committed| committed.lsn <= oldest) {
-            commits.log.pop_front();
-        }
+    /// Lets go of what no open transaction has to be checked against. Whoever holds the commits now does it in a moment: those
+    /// who had them end a transaction, or make a state visible, behind that.
+    pub(super) fn tidy_history(&self) {
+        let Some(mut commits) = self.commits.try_lock() else { return };
+        let gone = self.forget_old_commits(&mut commits);
+        drop(commits);
+        drop(gone);
+    }
+
+    /// The same for who holds the commits. Returns versions of tables that may be dropped when they are given back.
+    fn forget_old_commits(&self, commits: &mut Commits) -> Vec<Arc<Table>> {
+        // A transaction begins under this lock, so none begins before what is visible now.
+        let active = self.active.lock();
+        let visible = self.visible.read().lsn;
+        commits.history.tidy(&active, visible)
     }
 
     /// Commits the compaction of a table, unless somebody has changed the table or is changing it. Returns whether it
@@ -372,7 +304,7 @@ impl Store {
         let mut state = State::clone(&commits.tip);
         state.put_table(Arc::clone(&after));
         let record = log::Record { tables: vec![(id, changes.clone())], ..Default::default() };
-        let deltas = HashMap::from([(id, Delta { before, after, changes })]);
+        let deltas = HashMap::from([(id, Delta::new(before, after, &changes))]);
         let references = BTreeSet::new();
         self.log_and_install(&mut commits, Rebased { state, record, deltas, references })?;
         Ok(true)
@@ -402,8 +334,7 @@ impl Store {
             commits.unsure.push_back(Unsure { state: Arc::clone(&state), objects, rewritten });
         }
         commits.tip = Arc::clone(&state);
-        self.forget_old_commits(commits);
-        commits.log.push_back(Arc::new(Committed { lsn: state.lsn, tables: deltas, references }));
+        commits.history.push(Committed { lsn: state.lsn, tables: deltas, references });
         Ok(state)
     }
 }

@@ -13,13 +13,14 @@
 //!   After a failed sync, or a failed write of a header, nothing more is committed until the database is opened again; reads
 //!   go on.
 //!
-//! [`object`] and [`state`]: what there is. [`transaction`], [`commit`], [`intents`]: who may change it.
+//! [`object`] and [`state`]: what there is. [`transaction`], [`commit`], [`history`], [`intents`]: who may change it.
 //! [`log`], [`directory`], [`checkpoint`], [`maintain`]: how it is kept.
 
 mod checkpoint;
 mod commit;
 mod definition;
 mod directory;
+mod history;
 mod intents;
 mod log;
 mod maintain;
@@ -42,7 +43,7 @@ use crate::home::{Home, Stored};
 use crate::io::Place;
 use crate::wal::{Synchronous, Wal};
 use checkpoint::Checkpointed;
-use commit::Committed;
+use history::History;
 use inlay_types::process::process_id;
 use inlay_types::{Error, MemoryBudget, Result};
 use intents::Intents;
@@ -86,12 +87,11 @@ struct Durable {
     checkpoint_threshold: AtomicU64,
 }
 
-/// The newest state, and what open transactions have to be checked against.
+/// The newest state, and what came before it as far as anybody needs it.
 #[derive(Debug)]
 struct Commits {
     tip: Arc<State>,
-    /// Ascending.
-    log: VecDeque<Arc<Committed>>,
+    history: History,
     /// Objects that log records since the last checkpoint refer to.
     logged: Vec<Stored>,
     /// Bytes of those that took the place of others, which the next checkpoint gives back.
@@ -133,7 +133,7 @@ impl Store {
             reader,
             commits: Mutex::new(Commits {
                 tip: Arc::clone(&state),
-                log: VecDeque::new(),
+                history: History::default(),
                 logged: Vec::new(),
                 rewritten: 0,
                 unsure: VecDeque::new(),
@@ -198,18 +198,18 @@ impl Store {
     fn end(&self, number: u64, lsn: u64) {
         self.intents.release(number);
         let mut active = self.active.lock();
+        let mut is_last = false;
         if let Some(count) = active.get_mut(&lsn) {
             *count -= 1;
-            if *count == 0 {
+            is_last = *count == 0;
+            if is_last {
                 active.remove(&lsn);
             }
         }
-    }
-
-    /// The commit that the oldest open transaction began after; without any, the one that the next would begin after.
-    fn oldest_active_or_visible(&self) -> u64 {
-        let active = self.active.lock();
-        active.keys().next().copied().unwrap_or_else(|| self.visible.read().lsn)
+        drop(active);
+        if is_last {
+            self.tidy_history();
+        }
     }
 
     fn take_id(&self) -> ObjectId {

@@ -25,8 +25,7 @@ impl Store {
             }
         }
         commits.logged.retain(|stored| !lost.contains(&stored.ptr().block));
-        let stays = commits.log.partition_point(|committed| committed.lsn <= kept);
-        commits.log.truncate(stays);
+        commits.history.retreat_to(kept);
         let newest = commits.unsure.back().map(|unsure| &unsure.state).filter(|state| state.lsn == kept);
         let newest = newest.cloned().unwrap_or_else(|| self.state());
         if newest.lsn != kept {
