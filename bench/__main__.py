@@ -18,6 +18,8 @@
     python -m bench points                                        single rows of a million, beside SQLite
     python -m bench scale --scales 0.1,1 --limits 200,500,2000    one thread and two, memory limits
     python -m bench cancel --sf 1 --rows 1e6 --reps 20            how soon a cancelled query ends, all suites
+    python -m bench everyday                                      analysts' work over two million rows, beside DuckDB
+    python -m bench functions --queries text,JSON                 functions over a million rows, by families or names
     python -m bench growth --queries wide,join                    how time grows from n to 4n, cases by parts of names
     python -m bench reliability                                   crash tests in full, files beside DuckDB and SQLite
     python -m bench reliability --counts short --figures inserts  a quick look; nothing is written
@@ -34,6 +36,8 @@ from collections.abc import Callable, Collection, Sequence
 from bench import cases, engines, estimates, latency, report
 from bench.cancel import suite as cancel_suite
 from bench.clickbench import suite as clickbench_suite
+from bench.everyday import functions as functions_suite
+from bench.everyday import suite as everyday_suite
 from bench.export import suite as export_suite
 from bench.groupjoin import limited
 from bench.groupjoin import suite as groupjoin_suite
@@ -75,6 +79,8 @@ SUITES: dict[str, Callable[[argparse.Namespace], cases.Suite]] = {
     "scale": lambda options: scale_suite.suite(options.scales, options.limits),
     "cancel": lambda options: cancel_suite.suite(options.sf, options.rows or 1_000_000),
     "tpch-file": lambda options: tpchfile_suite.suite(options.sf),
+    "everyday": lambda options: everyday_suite.suite(options.rows or everyday_suite.ROWS),
+    "functions": lambda options: functions_suite.suite(options.rows or functions_suite.ROWS),
     "olap": lambda options: olap_suite.suite(options.rows or olap_suite.ROWS),
     "udf": lambda options: udf_suite.suite(options.rows or udf_suite.ROWS),
     "voters": lambda options: voters_suite.suite(options.rows or VOTERS),
@@ -92,7 +98,7 @@ def arguments() -> argparse.Namespace:
         "--rows",
         type=whole,
         default=None,
-        help="rows of groupjoin, clickbench, olap, points, udf and voters, as in 1e7",
+        help="rows of everyday, functions, groupjoin, clickbench, olap, points, udf, voters, as in 1e7",
     )
     parser.add_argument("--reps", type=int, default=7, help="timed repetitions of each query")
     parser.add_argument("--scales", type=floats, default=None, help="scales of the suite scale, as in 0.1,1,10")

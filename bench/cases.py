@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import groupby, product
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -23,6 +24,8 @@ from bench.machine import record
 from bench.worker import EngineFailed, Worker, memory_bytes, peak_bytes, reset_peak
 
 START_SECONDS_MAX = 1800.0
+# Has a table of each suite that begins with the worst cases.
+DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "performance.md"
 
 
 def agrees(found: Mapping[str, float], expected: Mapping[str, float]) -> bool:
@@ -62,6 +65,8 @@ class Suite:
     # Lines below the table.
     conclusions: Callable[[Suite, Mapping[str, Measured]], list[str]] = lambda _suite, _results: []
     shows_memory: bool = False
+    # Whether the table begins with the cases in which Inlay is furthest behind.
+    worst_first: bool = False
     # Whether Inlay's session has `q_errors(case)`, which is asked once.
     shows_estimates: bool = False
     # A request of a case takes at most so long; repetitions of a case end when an engine has spent `patience` on it.
@@ -221,6 +226,8 @@ def main(
         line = record(suite.name, threads, scale=scale, engines=measured, **page.figures(suite, results))
         report.write(suite.name, text, line)
         print(f"written: bench/results/{suite.name}.md, bench/results/{suite.name}.jsonl")
+        if suite.worst_first:
+            page.into_document(suite, results, DOCUMENT)
     problems = results["inlay"].problems if "inlay" in results else {}
     print("\n".join(f"FAILED: {case}: {problem}" for case, problem in problems.items()))
     if "inlay" not in results and (engines is None or "inlay" in engines):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone
+from math import inf
+from pathlib import Path
 from statistics import geometric_mean, median
 from typing import TYPE_CHECKING, Any
 
@@ -104,13 +106,20 @@ def text(suite: Suite, results: Mapping[str, Measured], threads: int, repetition
         "| case | " + " | ".join(NAMES[name] for name in results) + (" | Inlay / best peer |" if best else " |"),
         "|---|" + "---:|" * (len(results) + bool(best)),
     ]
-    for case in suite.cases:
+    for case in in_order(suite, best):
         cells = [shown(suite, result, case) for result in results.values()]
         if best:
             cells.append(f"{best[case][0]:.2f}" if case in best else "")
         lines.append(f"| {case} | " + " | ".join(cells) + " |")
     lines += summary_rows(suite, values, best)
     return "\n".join([*lines, "", *suite.conclusions(suite, results), *remarks(results)]).rstrip() + "\n"
+
+
+def in_order(suite: Suite, best: Mapping[str, tuple[float, str]]) -> Sequence[str]:
+    """The cases as the table has them."""
+    if not suite.worst_first:
+        return suite.cases
+    return sorted(suite.cases, key=lambda case: -best[case][0] if case in best else -inf)
 
 
 def summary_rows(
@@ -139,6 +148,37 @@ def summary_rows(
         lost = sum(ratio > 1 for ratio, _ in best.values())
         rows.append("| cases faster than Inlay | " + " | ".join(faster) + f" | {lost} of {len(best)} |")
     return rows
+
+
+def into_document(suite: Suite, results: Mapping[str, Measured], document: Path) -> None:
+    """Replace the suite's table in a document: cases in which Inlay is behind, worst first, and what all come to."""
+    values = medians(suite, results)
+    best = to_best_peer(values)
+    if not best:
+        return
+    behind = [case for case in in_order(suite, best) if case in best and best[case][0] > 1]
+    ahead = sum(ratio <= 1 for ratio, _ in best.values())
+    mean = geometric_mean([ratio for ratio, _ in best.values()])
+    lines = [
+        f"{len(best)} cases, of which Inlay is ahead in {ahead}; geometric mean of Inlay's time by that of the best "
+        f"peer: {mean:.2f}. `make bench SUITE={suite.name}`, {datetime.now(timezone.utc):%Y-%m-%d}; behind, worst "
+        "first:",
+        "",
+        "| case | Inlay | peer | ratio |",
+        "|---|---:|---:|---:|",
+    ]
+    for case in behind:
+        ratio, peer = best[case]
+        shown_case = case.replace("|", "\\|")
+        lines.append(
+            f"| {shown_case} | {duration(values['inlay'][case])} | {duration(values[peer][case])} | {ratio:.2f} |"
+        )
+    begin, end = f"<!-- {suite.name} -->", f"<!-- end of {suite.name} -->"
+    text = document.read_text()
+    before, found, rest = text.partition(begin)
+    _, closed, after = rest.partition(end)
+    if found and closed:
+        document.write_text(before + begin + "\n" + "\n".join(lines) + "\n" + end + after)
 
 
 def remarks(results: Mapping[str, Measured]) -> list[str]:

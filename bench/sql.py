@@ -130,6 +130,7 @@ def sql_suite(
     frames: str = "",
     seconds_max: float = 120.0,
     shows_estimates: bool = False,
+    worst_first: bool = False,
 ) -> Suite:
     """A suite of queries. `frames` names a module with Polars' own formulations of some cases."""
     return Suite(
@@ -143,6 +144,7 @@ def sql_suite(
         left_out=functools.partial(left_out, queries),
         conclusions=conclusions if shows_estimates else no_conclusions,
         shows_estimates=shows_estimates,
+        worst_first=worst_first,
         seconds_max=seconds_max,
         patience=20.0,
     )

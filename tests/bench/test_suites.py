@@ -16,6 +16,8 @@ from bench.answers import Digest, difference, digest
 from bench.cancel import suite as cancel
 from bench.clickbench import suite as clickbench
 from bench.clickbench.generate import COLUMNS
+from bench.everyday import functions as functions
+from bench.everyday import suite as everyday
 from bench.groupjoin import suite as groupjoin
 from bench.olap import suite as olap
 from bench.points import suite as points
@@ -35,6 +37,8 @@ SUITES: dict[str, tuple[Callable[[], cases.Suite], list[str] | None]] = {
     "ssb": (lambda: ssb.suite(0.002), None),
     "groupjoin": (lambda: groupjoin.suite(2_000), None),
     "clickbench": (lambda: clickbench.suite(3_000), None),
+    "everyday": (lambda: everyday.suite(2_000), None),
+    "functions": (lambda: functions.suite(500), None),
     "olap": (lambda: olap.suite(2_000), None),
     "points": (lambda: points.suite(3_000), None),
     "scale": (lambda: scale.suite([0.01], [100]), ["Q6 ", "Q1 "]),

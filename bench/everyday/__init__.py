@@ -1,0 +1,1 @@
+"""What analysts ask every day, and every family of functions, beside DuckDB."""
