@@ -228,7 +228,9 @@ def test_foreign_keys_to_an_index_or_their_own_table_come_back(tmp_path: pathlib
     constraints = "SELECT table_name, constraint_name, constraint_text FROM duckdb_constraints() ORDER BY ALL"
     con.execute(f"EXPORT DATABASE '{tmp_path}'")
     other = inlay.connect()
-    other.execute(f"IMPORT DATABASE '{tmp_path}'; ATTACH ':memory:' AS copied; COPY FROM DATABASE memory TO copied; USE copied")
+    other.execute(
+        f"IMPORT DATABASE '{tmp_path}'; ATTACH ':memory:' AS copied; COPY FROM DATABASE memory TO copied; USE copied"
+    )
     for database in [other, con]:
         assert database.execute("FROM n ORDER BY id").fetchall() == [(1, 2), (2, 1)]
         with pytest.raises(inlay.IntegrityError, match="c_r_fkey"):

@@ -97,7 +97,9 @@ def test_threads_share_a_prepared_statement(con: inlay.Connection) -> None:
 
 def test_parameters_may_be_written_with_a_colon(con: inlay.Connection) -> None:
     assert con.execute("SELECT :a, $b, :a::VARCHAR", {"a": 1, "b": 2}).fetchall() == [(1, 2, "1")]
-    assert con.execute("SELECT {'k': :x}, [:x, 2][1:n] FROM (SELECT 2 AS n)", {"x": 5}).fetchall() == [({"k": 5}, [5, 2])]
+    assert con.execute("SELECT {'k': :x}, [:x, 2][1:n] FROM (SELECT 2 AS n)", {"x": 5}).fetchall() == [
+        ({"k": 5}, [5, 2])
+    ]
     assert con.execute("SELECT [1, 2, 3][:n] FROM (SELECT 2 AS n)").fetchall() == [([1, 2],)]
     con.executemany("INSERT INTO t (id, name) VALUES (:id, :name)", [{"id": 500 + n, "name": str(n)} for n in range(3)])
     statement = con.prepare("SELECT name FROM t WHERE id = :id")

@@ -401,6 +401,13 @@ impl Binder<'_> {
                 return Err(self.at(Error::bind(message), pos));
             }
         }
+        let stays = |position: usize| position != index && !computed.contains(&position);
+        if !altering.schema.visible().any(|(position, _)| stays(position)) {
+            let table = &altering.schema.name;
+            let message =
+                format!("\"{name}\" and what is computed from it are all columns of table \"{table}\"");
+            return Err(self.at(Error::bind(message), pos));
+        }
         altering.drop_foreign_keys(&referred);
         let database = altering.database.clone();
         let checks = self.checks(&database, &altering.schema)?;

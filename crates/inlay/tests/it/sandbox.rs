@@ -30,7 +30,7 @@ const CALLS: [&str; 17] = [
 ];
 
 /// Where they stand, and why.
-const PLACES: [(&str, &str); 11] = [
+const PLACES: [(&str, &str); 12] = [
     ("inlay-catalog/src/access/", "the module that decides, and what is behind it"),
     (
         "inlay-storage/src/io/real.rs",
