@@ -83,6 +83,25 @@ impl<'a, T> Templates<'a, T> {
     }
 }
 
+/// The template of a moment. One of C's, of which PostgreSQL would read a letter here and there, is an error that names the function
+/// that takes it.
+fn template_of(text: &str, other: &str) -> Result<moment::Template> {
+    // Within quotes all stands for itself.
+    let mut outside = text.split('"').step_by(2);
+    let is_of_c = |part: &str| {
+        part.as_bytes()
+            .windows(2)
+            .any(|pair| pair[0] == b'%' && (pair[1].is_ascii_alphabetic() || pair[1] == b'-'))
+    };
+    if outside.any(is_of_c) {
+        return Err(Error::invalid_argument(format!(
+            "'{text}' is a format of {other}(x, '{text}'); this function takes PostgreSQL's templates, such as \
+             'DD/MM/YYYY HH24:MI:SS', in which letters behind % may stand in double quotes"
+        )));
+    }
+    Ok(moment::Template::parse(text))
+}
+
 fn resolve_to_char(args: &[ArgType], options: &ResolveOptions) -> Option<Resolved> {
     let [value, template] = args else { return None };
     if !matches!(template.ty, Varchar | Null) {
@@ -138,7 +157,7 @@ fn write_moments(zone: &Zone, args: &[&Vector], len: usize, out: &mut Vector) ->
         if joint.as_ref().is_some_and(|validity| !validity.get(row)) {
             return Ok(false);
         }
-        let template = templates.at(row, |text| Ok(moment::Template::parse(text)))?;
+        let template = templates.at(row, |text| template_of(text, "strftime"))?;
         written.clear();
         if ty == IntervalType {
             let span = Column::<Interval>::of(args[0]).get(row);
@@ -170,7 +189,7 @@ const TO_DATE: Loop = |args, len, out| {
     let texts = TextColumn::of(args[0]);
     let mut templates = Templates::of(args[1]);
     per_row(args, &Date, len, out, |row| {
-        let template = templates.at(row, |text| Ok(moment::Template::parse(text)))?;
+        let template = templates.at(row, |text| template_of(text, "strptime"))?;
         let (days, ..) = read::read(template, texts.text(row))?;
         match is_finite_date(days) {
             true => Ok(days),
@@ -183,7 +202,7 @@ fn to_timestamp(zone: &Zone, args: &[&Vector], len: usize, out: &mut Vector) -> 
     let texts = TextColumn::of(args[0]);
     let mut templates = Templates::of(args[1]);
     per_row(args, &TimestampTz, len, out, |row| {
-        let template = templates.at(row, |text| Ok(moment::Template::parse(text)))?;
+        let template = templates.at(row, |text| template_of(text, "strptime"))?;
         read::read_moment(template, texts.text(row), zone)
     })
 }
