@@ -282,6 +282,10 @@ def test_words_have_their_order_wherever_they_come_from(con: inlay.Connection) -
         rows = con.execute("SELECT size FROM given ORDER BY size DESC NULLS LAST").fetchall()
         assert rows == [("L",), ("M",), ("S",), (None,)], name
         con.unregister("given")
+    column = pl.Series("size", given, dtype=pl.Enum(words))
+    assert con.sql("FROM column").types == ["ENUM('S', 'M', 'L')"] and len(column) == 4
+    numbers = pl.Series("n", [1, 2])
+    assert con.sql("FROM numbers").fetchall() == [(1,), (2,)] and len(numbers) == 2
     # Those that have no order are texts.
     plain = pa.table({"size": pa.array(given).dictionary_encode()})
     assert con.sql("FROM plain").types == ["VARCHAR"] and plain.num_rows == 4

@@ -71,3 +71,21 @@ def test_a_column_alone_may_have_delimiters_in_its_quotes(tmp_path: Path) -> Non
     for text in ('"a","b"\n"1","2"\n', "'a';'b'\n'1';'2'\n", '"a";b\n"x";1\n', '"a,b";c\n"d,e";f\n'):
         path.write_text(text)
         assert len(inlay.read_csv(path).columns) == 2, text
+
+
+def test_the_file_of_copy_is_a_parameter(tmp_path: Path) -> None:
+    con = inlay.connect()
+    con.execute("CREATE TABLE t (a INTEGER)")
+    path = str(tmp_path / "it's.csv")
+    assert con.execute("COPY (FROM range(3)) TO ?", [path]).fetchall() == [(3,)]
+    assert con.execute("COPY t FROM $file (HEADER)", {"file": path}).fetchall() == [(3,)]
+    con.execute("PREPARE p AS COPY t TO $1 (FORMAT parquet)")
+    con.execute("EXECUTE p('" + str(tmp_path / "x.out") + "')")
+    assert con.execute(f"SELECT sum(a) FROM read_parquet('{tmp_path}/x.out')").fetchone() == (3,)
+    con.executemany("COPY t TO ? (FORMAT csv)", [[str(tmp_path / "1")], [str(tmp_path / "2")]])
+    assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes() != b""
+    for value in (5, None):
+        with pytest.raises(inlay.Error, match="the file of COPY is a text"):
+            con.execute("COPY t TO ?", [value])
+    with pytest.raises(inlay.InvalidInputException, match="1 positional parameter, 0 values"):
+        con.execute("COPY t TO ?")

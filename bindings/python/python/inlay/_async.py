@@ -235,5 +235,5 @@ def aconnect(
     >>> asyncio.run(main())
     (42,)
     """
-    switches = {"allow_python": allow_python, "sandbox": sandbox, "decimal": decimal}
+    switches: dict[str, Any] = {"allow_python": allow_python, "sandbox": sandbox, "decimal": decimal}
     return _Opening(lambda: connect(database, read_only, config, **switches))

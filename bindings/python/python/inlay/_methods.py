@@ -120,7 +120,8 @@ def _read_objects(connection: Connection, function: str, files: Iterable[Any], o
 
 def _renamed(options: Mapping[str, Any]) -> dict[str, Any]:
     """Give options of `read_csv` their names in SQL. What two names say is an error: one of them would not hold."""
-    renamed, said = {}, {}
+    renamed: dict[str, Any] = {}
+    said: dict[str, str] = {}
     for name, value in options.items():
         if value is None:
             continue

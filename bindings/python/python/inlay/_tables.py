@@ -129,7 +129,8 @@ def words_of(table: Any) -> list[list[str] | None]:
     """
     module = type(table).__module__.partition(".")[0]
     if module == "polars":
-        return [_enum_words(dtype) for dtype in table.schema.values()]
+        # A Series is a column.
+        return [_enum_words(dtype) for dtype in (table.schema.values() if hasattr(table, "schema") else [table.dtype])]
     if module == "pyarrow" and hasattr(table, "itercolumns"):
         return [_ordered_words(column) for column in table.itercolumns()]
     return []

@@ -83,16 +83,23 @@ impl<'a, T> Templates<'a, T> {
     }
 }
 
-/// A template of PostgreSQL; a format of strftime or strptime would be read as another one, and is an error.
-fn template_of(text: &str, function: &str) -> Result<moment::Template> {
-    let template = moment::Template::parse(text);
-    if moment::has_percent_letters(text) {
+/// The template of a moment. One of C's, of which PostgreSQL would read a letter here and there, is an error that names the function
+/// that takes it.
+fn template_of(text: &str, other: &str) -> Result<moment::Template> {
+    // Within quotes all stands for itself.
+    let mut outside = text.split('"').step_by(2);
+    let is_of_c = |part: &str| {
+        part.as_bytes()
+            .windows(2)
+            .any(|pair| pair[0] == b'%' && (pair[1].is_ascii_alphabetic() || pair[1] == b'-'))
+    };
+    if outside.any(is_of_c) {
         return Err(Error::invalid_argument(format!(
-            "'{text}' is no template of PostgreSQL, which is written like 'YYYY-MM-DD HH24:MI'; formats with % are those of \
-             {function}"
+            "'{text}' is a format of {other}(x, '{text}'); this function takes PostgreSQL's templates, such as \
+             'DD/MM/YYYY HH24:MI:SS', in which letters behind % may stand in double quotes"
         )));
     }
-    Ok(template)
+    Ok(moment::Template::parse(text))
 }
 
 fn resolve_to_char(args: &[ArgType], options: &ResolveOptions) -> Option<Resolved> {

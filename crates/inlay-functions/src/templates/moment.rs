@@ -244,23 +244,6 @@ pub(super) struct Moment<'a> {
     pub(super) zone: Option<(&'a str, i32)>,
 }
 
-/// Whether a percent sign stands right before a letter, outside of quotes.
-pub(super) fn has_percent_letters(text: &str) -> bool {
-    let mut rest = text;
-    while let Some(first) = rest.chars().next() {
-        match quoted(rest) {
-            Some((_, behind)) => rest = behind,
-            None => {
-                rest = &rest[first.len_utf8()..];
-                if first == '%' && rest.starts_with(|next: char| next.is_ascii_alphabetic() || next == '-') {
-                    return true;
-                }
-            }
-        }
-    }
-    false
-}
-
 pub(super) fn days_since_monday(days: i32) -> i32 {
     (days + 3).rem_euclid(7)
 }

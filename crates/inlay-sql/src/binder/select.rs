@@ -647,7 +647,9 @@ impl Binder<'_> {
 
     /// The error for a key of ORDER BY that a row of SELECT DISTINCT may have several of.
     fn not_selected(&self, id: ColumnId, pos: Pos) -> Error {
-        let name = &self.columns.get(id).name;
+        let relations = self.scopes.last().into_iter().flat_map(|scope| &scope.relations);
+        let known = relations.flat_map(|relation| &relation.columns).find(|column| column.id == id);
+        let name = known.map_or_else(|| self.columns.get(id).name.clone(), |column| column.name.clone());
         let message = format!(
             "with SELECT DISTINCT, ORDER BY may only read what is selected: there may be several \"{name}\" for a row; \
              GROUP BY with ORDER BY min(\"{name}\") says which one counts"
