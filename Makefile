@@ -19,7 +19,7 @@
 #   make fuzz-functions random queries with functions in Python, their answers and the memory        MINUTES=60
 #   make fuzz-text SQL text of any shape, guided by coverage (cargo fuzz, nightly Rust)       MINUTES=60
 #   make bench    Inlay beside its peers                     SUITE=tpch SF=1 ARGS="--only inlay,duckdb --queries 1,6"
-#                 SUITE=everyday functions growth tpch tpch-file tpcds ssb groupjoin clickbench olap points scale cancel udf ssdbm export ingest latency voters
+#                 SUITE=everyday functions growth versions tpch tpch-file tpcds ssb groupjoin clickbench olap points scale cancel udf ssdbm export ingest latency voters
 
 PYTHON ?= python3
 # How Rust is compiled for tests and the package: work (incremental) or release (what is published, measured and tested in CI).

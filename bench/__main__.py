@@ -21,6 +21,7 @@
     python -m bench everyday                                      analysts' work over two million rows, beside DuckDB
     python -m bench functions --queries text,JSON                 functions over a million rows, by families or names
     python -m bench growth --queries wide,join                    how time grows from n to 4n, cases by parts of names
+    python -m bench versions --rows 1e5                           memory that an open reader keeps while rows change
     python -m bench reliability                                   crash tests in full, files beside DuckDB and SQLite
     python -m bench reliability --counts short --figures inserts  a quick look; nothing is written
 
@@ -56,6 +57,7 @@ from bench.tpcds import suite as tpcds_suite
 from bench.tpch import suite
 from bench.tpchfile import suite as tpchfile_suite
 from bench.udf import suite as udf_suite
+from bench.versions import suite as versions_suite
 from bench.voters import suite as voters_suite
 from bench.voters.generate import ROWS as VOTERS
 from bench.worker import Worker
@@ -92,13 +94,13 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m bench", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("suite", choices=["tpch", "latency", "growth", *SUITES, "reliability"])
+    parser.add_argument("suite", choices=["tpch", "latency", "growth", "versions", *SUITES, "reliability"])
     parser.add_argument("--sf", type=float, default=1.0, help="TPC-H scale factor")
     parser.add_argument(
         "--rows",
         type=whole,
         default=None,
-        help="rows of everyday, functions, groupjoin, clickbench, olap, points, udf, voters, as in 1e7",
+        help="rows of everyday, functions, groupjoin, clickbench, olap, points, udf and voters, updates of versions, as in 1e7",
     )
     parser.add_argument("--reps", type=int, default=7, help="timed repetitions of each query")
     parser.add_argument("--scales", type=floats, default=None, help="scales of the suite scale, as in 0.1,1,10")
@@ -171,6 +173,8 @@ def main() -> int:
         return reliability(options)
     if options.suite == "growth":
         return growth_suite.run(options.queries or ())
+    if options.suite == "versions":
+        return versions_suite.run(options.only or list(versions_suite.ENGINES), options.rows or versions_suite.UPDATES)
     if options.suite in SUITES:
         chosen = SUITES[options.suite](options)
         return cases.main(chosen, options.only, options.sf, options.threads, options.reps, options.queries)

@@ -16,7 +16,7 @@ use inlay_catalog::{
     ScanRequest, SourceColumn, SourceScan, SourceTask, TableFunction, TableSource, TypeNames,
 };
 use inlay_types::arrow::{ArrowField, ArrowRecords};
-use inlay_types::{Batch, Error, Reservation, Result, VECTOR_SIZE, Value};
+use inlay_types::{Batch, Error, Reservation, Result, VECTOR_SIZE, Value, limits};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::fmt;
@@ -83,6 +83,8 @@ fn guarded<T>(path: &str, call: impl FnOnce() -> std::result::Result<T, ArrowErr
 impl Reader {
     fn open(file: &ArrowFile, columns: Option<Vec<usize>>) -> Result<Self> {
         let (path, files) = (&file.path, &file.files);
+        // Dictionaries are read at once.
+        let _held = limits::hold(usize::try_from(file.sizes.kept).unwrap_or(usize::MAX))?;
         let failed = |error: &std::io::Error| Error::io("cannot read", &**path, error);
         let mut file: Buffered = BufReader::new(match &file.remote {
             Some(bytes) => Box::new(ranges::Ranges::new(Arc::clone(bytes))),
@@ -109,8 +111,10 @@ impl Reader {
         }
     }
 
-    fn next(&mut self, path: &str) -> Result<Option<RecordBatch>> {
-        guarded(path, || match self {
+    /// The next record batch, for which memory is asked before it is unpacked.
+    fn next(&mut self, file: &ArrowFile) -> Result<Option<RecordBatch>> {
+        let _held = limits::hold(file.sizes.total())?;
+        guarded(&file.path, || match self {
             Self::File(reader) => reader.next().transpose(),
             Self::Stream(reader) => reader.next().transpose(),
         })
@@ -123,6 +127,8 @@ struct ArrowFile {
     /// Record batches; `None` of a stream.
     batch_count: Option<usize>,
     files: Arc<Files>,
+    /// What it says of itself, which memory is asked for by.
+    sizes: arrow_check::Sizes,
     /// A file behind a network stays open.
     remote: Option<Arc<dyn ranges::RangeSource>>,
 }
@@ -141,11 +147,11 @@ impl ArrowFiles {
         for (index, path) in paths.iter().enumerate() {
             let bytes = access.ranges(path, First::Beginning)?;
             let check = || arrow_check::check(bytes.as_ref()).map_err(ArrowError::ParseError);
-            guarded(path, check)?;
+            let sizes = guarded(path, check)?;
             size += bytes.size();
             let remote = access.is_elsewhere(path).then_some(bytes);
-            let mut file =
-                ArrowFile { path: path.clone(), batch_count: None, files: Arc::clone(access), remote };
+            let (path_of, files_of) = (path.clone(), Arc::clone(access));
+            let mut file = ArrowFile { path: path_of, batch_count: None, files: files_of, sizes, remote };
             let reader = Reader::open(&file, None)?;
             let own = columns_of(path, &reader.schema())?;
             let mut was = own.clone();
@@ -286,7 +292,7 @@ impl SourceScan for ArrowScan {
                     if open.stream.is_none() {
                         open.stream = Some(Reader::open(file, Some(self.read.clone()))?);
                     }
-                    let next = open.stream.as_mut().map_or(Ok(None), |stream| stream.next(&file.path))?;
+                    let next = open.stream.as_mut().map_or(Ok(None), |stream| stream.next(file))?;
                     if let Some(records) = next {
                         return Ok(Some(self.task(number_of_file, Records::Read(records))));
                     }
@@ -330,7 +336,7 @@ impl ArrowTask {
                     if let Reader::File(reader) = &mut reader {
                         guarded(path, || reader.set_index(number))?;
                     }
-                    let records = reader.next(path)?;
+                    let records = reader.next(file)?;
                     idle.lock().push(reader);
                     self.records =
                         Records::Read(records.ok_or_else(|| malformed(path, "the file has changed"))?);

@@ -445,6 +445,8 @@ impl Connection {
         };
         let all = |session: &mut Session| {
             sets.iter().try_fold(QueryResult::changed(0), |total, parameters| {
+                // One alone may be too short to look.
+                given.interrupt.check()?;
                 let parameters = &*in_order(statement, parameters);
                 check_parameter_count(statement, parameters)?;
                 Ok(total.plus(self.run(session, statement, Given { parameters, ..given })?))

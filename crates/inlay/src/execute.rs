@@ -30,7 +30,7 @@ use inlay_sql::plan::statement::{ExplainFormat, Query, TransactionModes};
 use inlay_sql::plan::{Statement, display};
 use inlay_storage::store::Transaction;
 use inlay_types::limits::{self, Limits};
-use inlay_types::{Batch, Error, Interrupt, LogicalType, MemoryBudget, Result, Value};
+use inlay_types::{Batch, Error, Interrupt, LogicalType, Result, Value};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -66,10 +66,6 @@ pub(crate) struct Given<'a> {
     pub text: Option<&'a Text>,
 }
 
-/// Bytes that a constant may have that is computed while a statement is bound and optimised; larger ones are left to the
-/// running query, which has the database's budget.
-const FOLDED_BYTES_MAX: u64 = 1 << 24;
-
 /// Carries out a parsed statement.
 pub(crate) fn statement(
     database: &Database,
@@ -81,7 +77,7 @@ pub(crate) fn statement(
         nested.check(statement)?;
     }
     session.query = database.next_id();
-    let limits = Limits::new(MemoryBudget::new(FOLDED_BYTES_MAX), given.interrupt.clone());
+    let limits = Limits::new(database.budget().clone(), given.interrupt.clone());
     limits::with(limits, || retried(database, session, statement, given))
 }
 
@@ -96,7 +92,7 @@ pub(crate) fn described(
         return Ok(None);
     }
     session.query = database.next_id();
-    let limits = Limits::new(MemoryBudget::new(FOLDED_BYTES_MAX), given.interrupt.clone());
+    let limits = Limits::new(database.budget().clone(), given.interrupt.clone());
     limits::with(limits, || {
         let transactions = match &session.transaction {
             Some(open) => Arc::clone(&open.transactions),

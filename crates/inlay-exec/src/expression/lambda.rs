@@ -7,10 +7,12 @@
 use super::{Layout, Program, attempt};
 use inlay_kernels::boolean;
 use inlay_sql::plan::{Lambda, LambdaKind};
-use inlay_types::limits;
+use inlay_types::limits::{self, Meter};
 use inlay_types::nested::{pack_lists, unpack_lists};
 use inlay_types::{Batch, Bitmap, Error, LogicalType, Result, Vector, VectorBuilder};
 
+/// So many elements are worked on at once.
+const PART_ELEMENTS: usize = 1 << 16;
 /// After how many elements a reduction looks at the interrupt flag.
 const CHECKED_EVERY: usize = 256;
 
@@ -112,13 +114,30 @@ impl Mapping {
                 positions.extend(1..=size as i64);
             }
         }
-        let mut columns = vec![lists.elements.clone()];
-        if self.takes_position {
-            columns.push(numbers(&positions));
-        }
-        columns.extend(lists.captured.iter().map(|captured| captured.take(&rows)));
         let mut state = self.body.state();
-        Ok(self.body.eval(&mut state, &Batch::new(columns, count))?.flatten())
+        let mut part = |from: usize, len: usize| -> Result<Vector> {
+            let mut columns = vec![lists.elements.slice(from, len)];
+            if self.takes_position {
+                columns.push(numbers(&positions[from..from + len]));
+            }
+            columns.extend(lists.captured.iter().map(|captured| captured.take(&rows[from..from + len])));
+            Ok(self.body.eval(&mut state, &Batch::new(columns, len))?.flatten())
+        };
+        if count <= PART_ELEMENTS {
+            return part(0, count);
+        }
+        // The steps of the body are as long as what it is given.
+        let mut meter = Meter::new();
+        let ty = self.body.types().swap_remove(0);
+        meter.add(count.saturating_mul(ty.physical().size()))?;
+        let mut all = VectorBuilder::new(ty, count);
+        for from in (0..count).step_by(PART_ELEMENTS) {
+            limits::check()?;
+            let made = part(from, PART_ELEMENTS.min(count - from))?;
+            meter.add(made.text_size())?;
+            all.append(&made);
+        }
+        Ok(all.finish().holding(meter.finish()))
     }
 
     fn filtered(&self, lists: &Lists<'_>) -> Result<Vector> {

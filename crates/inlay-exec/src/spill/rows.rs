@@ -5,6 +5,9 @@ use super::file::{Extent, SpillFile};
 use inlay_types::{Batch, LogicalType, Result, VECTOR_SIZE, Vector};
 use std::sync::Arc;
 
+/// Rows of more bytes are several batches: who merges runs, or reads with several workers, has a batch of each in memory.
+const CHUNK_SIZE_MAX: usize = 1 << 20;
+
 /// A batch in the file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Chunk {
@@ -36,8 +39,16 @@ impl SpilledRows {
         Self { file: Arc::clone(file), types: types.into(), chunks: Vec::new(), rows: 0, memory: 0 }
     }
 
-    /// Writes a batch of at most [`VECTOR_SIZE`] rows.
+    /// Writes a batch of at most [`VECTOR_SIZE`] rows; as several that are read one by one if the rows are large.
     pub(crate) fn push(&mut self, columns: &[Vector], len: usize) -> Result<()> {
+        if len > 1 && memory_size(columns, len) > CHUNK_SIZE_MAX {
+            let half = len / 2;
+            let part = |from: usize, len: usize| -> Vec<Vector> {
+                columns.iter().map(|column| column.slice(from, len)).collect()
+            };
+            self.push(&part(0, half), half)?;
+            return self.push(&part(half, len - half), len - half);
+        }
         let chunk = write_chunk(&self.file, columns, len)?;
         self.add(chunk);
         Ok(())

@@ -7,7 +7,7 @@ use super::dialect::Dialect;
 use super::index::last_record_end;
 use super::options::CsvOptions;
 use crate::input::{Input, InputFile};
-use inlay_types::{Error, Result};
+use inlay_types::{Error, Result, limits};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
@@ -57,6 +57,9 @@ pub(super) struct ReadSizes {
     pub buffer_size: Option<usize>,
     pub skip: u64,
 }
+
+/// From so many bytes on, memory for a record is asked for before it is read on.
+const LONG_RECORD: usize = 8 << 20;
 
 impl ReadSizes {
     pub fn of(options: &CsvOptions) -> Self {
@@ -175,8 +178,15 @@ impl BlockReader {
         let Some(open) = self.open.as_mut() else { return Ok(None) };
         bytes.append(&mut open.rest);
         let (offset, lines, is_first) = (open.offset, open.lines, open.is_first);
-        let mut looked_at = 0;
+        let (mut looked_at, mut _held) = (0, None);
         let end = loop {
+            if bytes.len() > LONG_RECORD && bytes.len() + self.block_size > bytes.capacity() {
+                // Where it is, and where it moves to.
+                _held = None;
+                _held = limits::hold(bytes.capacity() + 2 * bytes.len() + self.block_size)?;
+                let more = bytes.len() + self.block_size;
+                limits::grow_counted(&mut bytes, more)?;
+            }
             if open.input.fill(self.block_size, &mut bytes)? == 0 {
                 self.open = None;
                 if bytes.is_empty() {

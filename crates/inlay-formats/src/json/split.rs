@@ -1,7 +1,7 @@
 //! Where the documents of a file begin and end, found without reading what is in them.
 
 use crate::input::Input;
-use inlay_types::{Error, Result};
+use inlay_types::{Error, Reservation, Result, limits};
 use std::ops::Range;
 
 /// How documents stand in a file.
@@ -46,6 +46,9 @@ impl Chunk {
 
     /// An error about a document.
     pub fn error(&self, index: usize, path: &str, error: &Error, fix: &str) -> Error {
+        if matches!(error.root(), Error::OutOfMemory { .. } | Error::Interrupted) {
+            return error.root().clone();
+        }
         let before = &self.text.as_bytes()[..self.documents[index].start];
         let line = self.line + before.iter().filter(|byte| **byte == b'\n').count() as u64;
         Error::MalformedFile {
@@ -84,6 +87,8 @@ pub(super) struct Splitter {
     at_end: bool,
     place: Place,
     line: u64,
+    /// Of a long document that is being read.
+    held: Option<Reservation>,
 }
 
 impl Splitter {
@@ -97,6 +102,7 @@ impl Splitter {
             at_end: false,
             place: Place::Start,
             line: 1,
+            held: None,
         }
     }
 
@@ -128,6 +134,7 @@ impl Splitter {
     fn taken(&mut self, documents: Vec<Range<usize>>) -> Result<Chunk> {
         let rest = self.bytes.split_off(self.at);
         let taken = std::mem::replace(&mut self.bytes, rest);
+        self.held = None;
         self.at = 0;
         let line = self.line;
         self.line += taken.iter().filter(|byte| **byte == b'\n').count() as u64;
@@ -155,6 +162,12 @@ impl Splitter {
     /// Reads on; twice as much for each time that a document did not end.
     fn more(&mut self) -> Result<()> {
         let size = READ_SIZE.max(self.bytes.len());
+        if self.bytes.len() > READ_SIZE {
+            // Where it is, and where it moves to.
+            self.held = None;
+            self.held = limits::hold(self.bytes.capacity() + self.bytes.len() + size)?;
+            limits::grow_counted(&mut self.bytes, size)?;
+        }
         self.at_end = self.input.fill(size, &mut self.bytes)? == 0;
         Ok(())
     }

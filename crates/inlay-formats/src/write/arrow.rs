@@ -11,12 +11,14 @@ use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
 use arrow_schema::ArrowError;
 use inlay_types::arrow::{Exporter, StringLayout};
 use inlay_types::size_limit::OutputFile;
-use inlay_types::{Batch, Error, LogicalType, Result, Value, VectorBuilder};
+use inlay_types::{Batch, Error, LogicalType, Result, Value, Vector, VectorBuilder};
 use std::io::BufWriter;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Rows of a record batch unless `row_group_size` says otherwise.
 const BATCH_ROWS: usize = 122_880;
+/// Bytes of one, then, about: rows may be large.
+const BATCH_SIZE: usize = 16 << 20;
 
 enum Writer {
     File(Box<arrow_ipc::writer::FileWriter<BufWriter<OutputFile>>>),
@@ -48,6 +50,8 @@ pub(super) struct ArrowWriter {
     /// that no row has: a file has one dictionary for all batches.
     open: Vec<VectorBuilder>,
     open_rows: usize,
+    open_size: usize,
+    size_max: usize,
     batch_rows: usize,
     rows: u64,
 }
@@ -59,11 +63,12 @@ impl ArrowWriter {
         is_stream: bool,
         note: Option<String>,
     ) -> Result<Self> {
-        let (mut compression, mut batch_rows) = (None, BATCH_ROWS);
+        let (mut compression, mut batch_rows, mut size_max) = (None, BATCH_ROWS, BATCH_SIZE);
         for (name, value) in options {
             match name.as_str() {
                 "compression" | "codec" => compression = compression_of(text(name, value)?)?,
                 "row_group_size" | "chunk_size" => {
+                    size_max = usize::MAX;
                     batch_rows = usize::try_from(integer(name, value)?)
                         .ok()
                         .filter(|rows| *rows > 0)
@@ -94,7 +99,7 @@ impl ArrowWriter {
             Writer::File(Box::new(writer.map_err(failed)?))
         };
         let open = builders(to.types);
-        Ok(Self { target, writer, exporter, open, open_rows: 0, batch_rows, rows: 0 })
+        Ok(Self { target, writer, exporter, open, open_rows: 0, open_size: 0, size_max, batch_rows, rows: 0 })
     }
 
     fn write_open(&mut self) -> Result<()> {
@@ -104,6 +109,7 @@ impl ArrowWriter {
         let types: Vec<LogicalType> = self.open.iter().map(VectorBuilder::logical_type).collect();
         let open = std::mem::replace(&mut self.open, builders(&types));
         let rows = std::mem::take(&mut self.open_rows);
+        self.open_size = 0;
         self.write_batch(&Batch::new(open.into_iter().map(VectorBuilder::finish).collect(), rows))
     }
 
@@ -124,6 +130,11 @@ impl ArrowWriter {
             Err(_) => Err(Error::internal("a panic while an Arrow file was written")),
         }
     }
+}
+
+/// Bytes that a column's values take of a builder.
+fn size_of_values(column: &Vector) -> usize {
+    column.len() * column.physical_type().size() + column.text_size()
 }
 
 fn builders(types: &[LogicalType]) -> Vec<VectorBuilder> {
@@ -155,7 +166,8 @@ impl FileWriter for ArrowWriter {
             self.rows += batch.len() as u64;
             self.open_rows += batch.len();
             self.open.iter_mut().zip(batch.columns()).for_each(|(open, column)| open.append(column));
-            if self.open_rows >= self.batch_rows {
+            self.open_size += batch.columns().iter().map(size_of_values).sum::<usize>();
+            if self.open_rows >= self.batch_rows || self.open_size >= self.size_max {
                 self.write_open()?;
             }
         }

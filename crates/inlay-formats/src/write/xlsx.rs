@@ -8,10 +8,12 @@ use super::{Destination, FileWriter, Target, check_members};
 use crate::Parallel;
 use crate::excel::TABLE_NAME;
 use crate::option_text::{boolean, integer, text, unknown_option};
+use inlay_types::limits::{self, Meter};
 use inlay_types::size_limit::OutputFile;
 use inlay_types::{Batch, Error, Result, Value};
 use rust_xlsxwriter::utility::row_col_to_cell_absolute;
 use rust_xlsxwriter::{Format, Formula, Workbook, Worksheet, XlsxError};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Rows of a sheet.
@@ -41,7 +43,14 @@ pub(super) struct ExcelWriter {
     sheet: String,
     /// First and last row, first and last column of the cells that have something in them.
     filled: Option<[u32; 4]>,
+    /// Of what the workbook takes until it is written.
+    meter: Meter,
 }
+
+/// Bytes that a cell takes beside its text: its place in two trees, and its value.
+const CELL_SIZE: usize = 96;
+/// So many rows are put into the workbook between looks at the interrupt.
+const CHECK_ROWS: u64 = 1 << 10;
 
 impl ExcelWriter {
     pub(super) fn open(to: &Destination<'_>, options: &[(String, Value)]) -> Result<Self> {
@@ -82,6 +91,7 @@ impl ExcelWriter {
             rows: 0,
             sheet,
             filled: None,
+            meter: Meter::of_rows(),
         };
         if header {
             for (column, name) in to.names.iter().enumerate() {
@@ -93,6 +103,8 @@ impl ExcelWriter {
     }
 
     fn cell(&mut self, column: usize, value: &Value) -> Result<()> {
+        // A text lies in the table of texts, twice, and another time in the file's part.
+        self.meter.add(CELL_SIZE + 3 * value.as_str().map_or(0, str::len))?;
         let place = (self.row, column as u16);
         if !value.is_null() {
             let (row, column) = (self.row, column as u32);
@@ -180,6 +192,26 @@ fn write_cell(
     Ok(())
 }
 
+/// The file, to which nothing is written any more once the statement is cancelled.
+struct WhileWanted<'a>(&'a mut OutputFile);
+
+impl Write for WhileWanted<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        limits::check().map_err(|error| io::Error::other(error.to_string()))?;
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl Seek for WhileWanted<'_> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.0.seek(to)
+    }
+}
+
 impl FileWriter for ExcelWriter {
     fn write(&mut self, batches: &[Batch], _: Parallel<'_>) -> Result<()> {
         for (batch, row) in batches.iter().flat_map(|batch| (0..batch.len()).map(move |row| (batch, row))) {
@@ -197,13 +229,18 @@ impl FileWriter for ExcelWriter {
             }
             self.row += 1;
             self.rows += 1;
+            if self.rows.is_multiple_of(CHECK_ROWS) {
+                limits::check()?;
+            }
         }
         Ok(())
     }
 
     fn finish(mut self: Box<Self>, _: Parallel<'_>) -> Result<u64> {
         self.name_table()?;
-        let saved = catch_unwind(AssertUnwindSafe(|| self.book.save_to_writer(&mut self.file)));
+        let file = WhileWanted(&mut self.file);
+        let saved = catch_unwind(AssertUnwindSafe(|| self.book.save_to_writer(file)));
+        limits::check()?;
         match saved {
             Ok(Ok(())) => {}
             Ok(Err(error)) => return Err(self.target.failure(&error)),

@@ -16,7 +16,7 @@ use inlay_types::LogicalType::{
     USmallInt, UTinyInt,
 };
 use inlay_types::datetime::{civil_from_days, day_of, is_finite_timestamp};
-use inlay_types::limits::Meter;
+use inlay_types::limits::{self, Meter};
 use inlay_types::{Error, Interval, LogicalType, Result, Value, Vector};
 
 /// See the module documentation.
@@ -53,6 +53,9 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     .fallible(),
 ];
 
+/// So many times the bytes of a list are those of its values one by one.
+const VALUE_RATIO: usize = 6;
+
 fn resolve_histogram(args: &[ArgType], exact: bool) -> Option<Resolved> {
     let [list, bins] = args else { return None };
     let (own, other) = (element_or_null(list)?, element_or_null(bins)?);
@@ -68,6 +71,8 @@ fn resolve_histogram(args: &[ArgType], exact: bool) -> Option<Resolved> {
         let mut made = Vec::with_capacity(rows);
         let mut meter = Meter::new();
         for row in 0..rows {
+            let size: usize = args.iter().map(|arg| arg.slice(row, 1).text_size()).sum();
+            let _held = limits::hold(VALUE_RATIO * size)?;
             let bins = args[1].get(row);
             let values = match args[0].get(row) {
                 Value::List { values, .. } if !values.iter().all(Value::is_null) => values,

@@ -247,7 +247,8 @@ fn resolve_padded(args: &[ArgType]) -> Option<Resolved> {
             let wanted = wanted
                 .ok_or_else(|| Error::invalid_argument(format!("{count} bits do not fit into {size}")))?;
             let zeros = wanted - count;
-            inlay_types::limits::room(wanted.div_ceil(8))?;
+            // The bits are copied into the result, which asks for its own.
+            let _held = inlay_types::limits::hold(wanted.div_ceil(7))?;
             out.push(Some(&bit::from_bits(wanted, |at| at >= zeros && bit::get(bits, at - zeros))))
         })
     });

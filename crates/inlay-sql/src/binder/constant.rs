@@ -4,7 +4,7 @@ use super::Binder;
 use crate::parser::ast::{self, Pos};
 use crate::plan::{CompareOp, Expr};
 use inlay_kernels::cast_value;
-use inlay_types::{Error, LogicalType, Result, Value, Vector};
+use inlay_types::{Error, LogicalType, Result, Value, Vector, limits};
 use std::cmp::Ordering;
 
 impl Binder<'_> {
@@ -46,6 +46,11 @@ impl Binder<'_> {
     }
 }
 
+/// Bytes that a constant may have which a statement has to know before it runs.
+const CONSTANT_SIZE_MAX: u64 = 1 << 24;
+/// So many times its bytes the value of a list takes.
+const VALUE_RATIO: usize = 6;
+
 /// The value of `expr`, or `None` if it reads columns.
 pub(super) fn evaluate(expr: &Expr) -> Result<Option<Value>> {
     let truth = |value: Value| match value {
@@ -68,7 +73,9 @@ pub(super) fn evaluate(expr: &Expr) -> Result<Option<Value>> {
                 vectors.push(Vector::constant(ty.clone(), &value, 1)?);
             }
             let mut out = Vector::empty(function.return_type.clone());
-            function.kernel.eval(&vectors.iter().collect::<Vec<_>>(), 1, &mut out)?;
+            let vectors: Vec<&Vector> = vectors.iter().collect();
+            limits::bounded(CONSTANT_SIZE_MAX, || function.kernel.eval(&vectors, 1, &mut out))?;
+            let _room = limits::hold(VALUE_RATIO * out.text_size())?;
             Some(out.get(0))
         }
         Expr::Compare { op, left, right } => {

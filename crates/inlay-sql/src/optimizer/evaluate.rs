@@ -6,11 +6,18 @@
 use crate::plan::{ColumnId, CompareOp, Expr};
 use inlay_kernels::function::Volatility;
 use inlay_kernels::{Cmp, boolean, cast, compare};
-use inlay_types::{Error, LogicalType, Result, Value, Vector, VectorBuilder};
+use inlay_types::{Error, LogicalType, Result, Value, Vector, VectorBuilder, limits};
+
+/// Larger constants are computed with the query: as values of a plan they take many times their bytes, which nobody asks for.
+const CONSTANT_SIZE_MAX: usize = 1 << 20;
 
 /// The value of an expression without columns.
 pub fn constant(expr: &Expr) -> Result<Value> {
-    Ok(vector(expr, &|_| None, 1)?.get(0))
+    let found = limits::bounded(CONSTANT_SIZE_MAX as u64, || vector(expr, &|_| None, 1))?;
+    match found.memory_size() {
+        size if size > CONSTANT_SIZE_MAX => Err(Error::internal(format!("a constant of {size} bytes"))),
+        _ => Ok(found.get(0)),
+    }
 }
 
 /// The kernels' name for a comparison.

@@ -7,6 +7,7 @@
 
 mod manners;
 mod memory;
+mod versions;
 
 use parking_lot::{Mutex, MutexGuard};
 

@@ -7,12 +7,12 @@ use crate::alone;
 use inlay::{Connection, Database, Error, Value};
 use std::time::{Duration, Instant};
 
-const MIB: u64 = 1 << 20;
+pub(crate) const MIB: u64 = 1 << 20;
 const LIMIT: u64 = 100 * MIB;
 /// What is not counted: batches under way, buffers that become full, what the allocator keeps.
 const BEYOND: u64 = 64 * MIB;
 
-fn open(limit: u64) -> Database {
+pub(crate) fn open(limit: u64) -> Database {
     let text = |text: &str| Value::Varchar(text.to_string());
     let config = [("memory_limit", format!("{}MB", limit / 1_000_000)), ("threads", "2".to_string())];
     let config: Vec<_> = config.iter().map(|(name, value)| ((*name).to_string(), text(value))).collect();
@@ -20,7 +20,7 @@ fn open(limit: u64) -> Database {
 }
 
 /// A line of `/proc/self/status`, in bytes.
-fn status(name: &str) -> u64 {
+pub(crate) fn status(name: &str) -> u64 {
     let text = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = text.lines().find(|line| line.starts_with(name)).unwrap();
     line.split_ascii_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 1024
@@ -83,6 +83,46 @@ fn large_results_of_many_rows_are_made_a_few_rows_at_a_time() {
         "SELECT count(*) FROM (SELECT unnest(map_entries(map(range(10000), range(10000)))) FROM range(500))",
         "SELECT max(repeat('ab', 50000 + range)) FROM range(3000)",
         "SELECT max(md5(repeat(range::VARCHAR, 20000))) FROM range(3000)",
+    ];
+    check(LIMIT, &statements, Result::is_ok);
+}
+
+/// Rows whose texts do not fit are sorted and windowed by files, and what is read of these is no more at once than a few rows.
+#[test]
+fn long_texts_of_many_rows_are_sorted_in_files() {
+    let rows = "SELECT repeat('x', 10000) || range AS s, range AS r FROM range(30000)";
+    let statements = [
+        format!("SELECT max(hash(s)) FROM (SELECT s FROM ({rows}) ORDER BY r DESC OFFSET 1)"),
+        format!("SELECT count(hash(v)) FROM (SELECT lag(s) OVER (ORDER BY r) v FROM ({rows}))"),
+        format!("SELECT hash(arg_max(s, r ORDER BY r DESC)) FROM ({rows})"),
+        format!("SELECT count(*) FROM (SELECT DISTINCT s FROM ({rows}))"),
+    ];
+    let statements: Vec<&str> = statements.iter().map(String::as_str).collect();
+    check(LIMIT, &statements, Result::is_ok);
+}
+
+/// Rows may share a text; what is made of them has it as often as there are rows.
+#[test]
+fn results_of_shared_texts_are_asked_for() {
+    let statements = [
+        "SELECT length(json_group_array(repeat('x', 10000))) FROM range(120000)",
+        "SELECT length(json_group_object(range, repeat('x', 10000))) FROM range(120000)",
+        "SELECT length(string_agg(repeat('x', 10000), ', ')) FROM range(120000)",
+        "SELECT len(list(repeat('x', 10000))) FROM range(120000)",
+        "SELECT len(list(repeat('x', 10000) ORDER BY range DESC)) FROM range(120000)",
+    ];
+    check(LIMIT, &statements, |outcome| matches!(outcome.as_ref().map_err(Error::sqlstate), Err("53200")));
+}
+
+/// What is known while a query is planned is no larger for it.
+#[test]
+fn large_constants_are_computed_with_the_query() {
+    let statements = [
+        "SELECT hash(range(2000000))",
+        "SELECT len(list_transform(range(2000000), lambda x: x + 1))",
+        "SELECT len(list_filter(range(2000000), lambda x: x % 2 = 0))",
+        "SELECT cardinality(map(range(500000), range(500000)))",
+        "SELECT list_sum(list_transform(range(1000000), lambda x: x::DOUBLE))",
     ];
     check(LIMIT, &statements, Result::is_ok);
 }

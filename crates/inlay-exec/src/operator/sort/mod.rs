@@ -509,6 +509,8 @@ impl Sink for Sort {
 
 /// Rows per morsel of the sorted output.
 const MORSEL_ROWS: usize = 16 * VECTOR_SIZE;
+/// Fewer of a merged output whose rows are large, so that they are not all in memory again.
+const MORSEL_BYTES: usize = 1 << 20;
 
 impl Source for Sort {
     fn start(&self, _context: &ExecContext) -> Result<usize> {
@@ -559,13 +561,14 @@ impl Sort {
         begin: &mut dyn FnMut(usize),
         push: &mut dyn FnMut(Batch) -> Result<Flow>,
     ) -> Result<Morsel> {
-        let (mut batches, mut rows) = (Vec::new(), 0);
+        let (mut batches, mut rows, mut bytes) = (Vec::new(), 0, 0);
         let number = {
             let mut merge = merge.lock();
-            while rows < MORSEL_ROWS {
+            while rows < MORSEL_ROWS && bytes < MORSEL_BYTES {
                 let Some(batch) = merge.next(self)? else { break };
                 if !batch.is_empty() {
                     rows += batch.len();
+                    bytes += rows_size(batch.columns(), batch.len());
                     batches.push(batch);
                 }
             }

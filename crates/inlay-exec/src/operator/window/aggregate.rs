@@ -233,7 +233,7 @@ impl Preparing<'_> {
             !vector.is_null(place) && mask.is_none_or(|mask| mask[place])
         };
         let all = order.rows.unwrap_or_else(|| (0..self.part.len as u32).collect());
-        Ok(Some(RankTree::new(all.into_iter().filter(counts).collect(), self.part.len)))
+        RankTree::new(all.into_iter().filter(counts).collect(), self.part.len).map(Some)
     }
 
     /// The rows for which a condition is TRUE.

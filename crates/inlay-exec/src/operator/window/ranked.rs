@@ -7,6 +7,8 @@
 //!
 //! Source: Claude, Navarro, Ordóñez, "The wavelet matrix", Information Systems 2015.
 
+use inlay_types::{Result, limits};
+
 /// A bit of each row's rank.
 struct Level {
     words: Vec<u64>,
@@ -55,7 +57,7 @@ pub(super) struct RankTree {
 
 impl RankTree {
     /// `places`: the rows that count by their rank, of `len` rows.
-    pub(super) fn new(places: Vec<u32>, len: usize) -> Self {
+    pub(super) fn new(places: Vec<u32>, len: usize) -> Result<Self> {
         let mut rank_of = vec![u32::MAX; len];
         for (rank, &place) in places.iter().enumerate() {
             rank_of[place as usize] = rank as u32;
@@ -71,11 +73,12 @@ impl RankTree {
         let bits = u32::BITS - (places.len() as u32).saturating_sub(1).leading_zeros();
         let mut levels = Vec::with_capacity(bits as usize);
         for bit in (0..bits).rev() {
+            limits::check()?;
             let (level, next) = Level::of(&ranks, bit);
             levels.push(level);
             ranks = next;
         }
-        Self { levels, places, counted }
+        Ok(Self { levels, places, counted })
     }
 
     /// Of the rows of a frame, the one in the middle if their number is odd, the two otherwise.
@@ -135,7 +138,7 @@ mod tests {
             let counts = |place: usize| place % 5 != 3;
             let mut places: Vec<u32> = (0..len as u32).filter(|&place| counts(place as usize)).collect();
             places.sort_by_key(|&place| (value(place as usize), place));
-            let tree = RankTree::new(places.clone(), len);
+            let tree = RankTree::new(places.clone(), len).unwrap();
             for begin in 0..=len {
                 for end in (begin..=len).step_by(3) {
                     let hole = (begin + (end - begin) / 3, begin + (end - begin) / 2);

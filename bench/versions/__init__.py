@@ -1,0 +1,1 @@
+"""What a transaction that stays open costs while rows are changed beside it."""
