@@ -160,9 +160,9 @@ def into_document(suite: Suite, results: Mapping[str, Measured], document: Path)
     ahead = sum(ratio <= 1 for ratio, _ in best.values())
     mean = geometric_mean([ratio for ratio, _ in best.values()])
     lines = [
-        f"{len(best)} cases, of which Inlay is ahead in {ahead}; geometric mean of Inlay's time by that of the best "
-        f"peer: {mean:.2f}. `make bench SUITE={suite.name}`, {datetime.now(timezone.utc):%Y-%m-%d}; behind, worst "
-        "first:",
+        f"{suite.title}: {len(best)} cases, of which Inlay is ahead in {ahead}; geometric mean of Inlay's time by that "
+        f"of the best peer: {mean:.2f}. `make bench SUITE={suite.name.partition('-')[0]}`, "
+        f"{datetime.now(timezone.utc):%Y-%m-%d}; behind, worst first:",
         "",
         "| case | Inlay | peer | ratio |",
         "|---|---:|---:|---:|",
@@ -173,7 +173,8 @@ def into_document(suite: Suite, results: Mapping[str, Measured], document: Path)
         lines.append(
             f"| {shown_case} | {duration(values['inlay'][case])} | {duration(values[peer][case])} | {ratio:.2f} |"
         )
-    begin, end = f"<!-- {suite.name} -->", f"<!-- end of {suite.name} -->"
+    name = suite.name.partition("-")[0]
+    begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
     text = document.read_text()
     before, found, rest = text.partition(begin)
     _, closed, after = rest.partition(end)

@@ -196,8 +196,10 @@ fn blob_of(
 }
 
 fn push_hex(bytes: &[u8], digits: &[u8; 16], text: &mut Vec<u8>) {
-    for byte in bytes {
-        text.extend([byte >> 4, byte & 15].map(|digit| digits[usize::from(digit)]));
+    let start = text.len();
+    text.resize(start + 2 * bytes.len(), 0);
+    for (pair, byte) in text[start..].as_chunks_mut::<2>().0.iter_mut().zip(bytes) {
+        *pair = [byte >> 4, byte & 15].map(|digit| digits[usize::from(digit)]);
     }
 }
 

@@ -193,37 +193,154 @@ fn jaro(a: &[u8], b: &[u8], pace: &mut Pace) -> Result<f64> {
     let left = a.iter().zip(&a_used).filter(|(_, used)| **used).map(|(x, _)| x);
     let right = b.iter().zip(&b_used).filter(|(_, used)| **used).map(|(x, _)| x);
     let moved = left.zip(right).filter(|(x, y)| x != y).count() / 2;
+    Ok(jaro_of(common, moved, a.len(), b.len()))
+}
+
+/// Texts of at most so many bytes have a bit for each in a word.
+const SHORT_MAX: usize = 64;
+
+/// Where each byte stands in a text.
+struct Places {
+    text: Vec<u8>,
+    of: [u64; 256],
+}
+
+impl Places {
+    fn new() -> Self {
+        Self { text: Vec::new(), of: [0; 256] }
+    }
+
+    /// Goes on with another text, of at most [`SHORT_MAX`] bytes.
+    fn learn(&mut self, text: &[u8]) {
+        if self.text == text {
+            return;
+        }
+        self.text.iter().for_each(|byte| self.of[usize::from(*byte)] = 0);
+        self.text.clear();
+        self.text.extend_from_slice(text);
+        text.iter().enumerate().for_each(|(at, byte)| self.of[usize::from(*byte)] |= 1 << at);
+    }
+
+    /// [`jaro`] of another text, of at most [`SHORT_MAX`] bytes, and this one.
+    fn jaro(&self, a: &[u8]) -> f64 {
+        let b = &self.text[..];
+        if a.is_empty() || b.is_empty() {
+            return 0.0;
+        }
+        let reach = (a.len().max(b.len()) / 2).saturating_sub(1);
+        let (mut a_used, mut b_used) = (0u64, 0u64);
+        for (i, x) in a.iter().enumerate() {
+            let (from, to) = (i.saturating_sub(reach), (i + reach + 1).min(b.len()));
+            if from >= to {
+                continue;
+            }
+            let window = (u64::MAX >> (SHORT_MAX - (to - from))) << from;
+            let places = self.of[usize::from(*x)] & window & !b_used;
+            // The first place, if there is one.
+            b_used |= places & places.wrapping_neg();
+            a_used |= u64::from(places != 0) << i;
+        }
+        let common = a_used.count_ones() as usize;
+        if common == 0 {
+            return 0.0;
+        }
+        let mut different = 0;
+        while a_used != 0 {
+            different +=
+                usize::from(a[a_used.trailing_zeros() as usize] != b[b_used.trailing_zeros() as usize]);
+            a_used &= a_used - 1;
+            b_used &= b_used - 1;
+        }
+        jaro_of(common, different / 2, a.len(), b.len())
+    }
+}
+
+/// Of so many common characters, `moved` of which stand elsewhere.
+fn jaro_of(common: usize, moved: usize, a: usize, b: usize) -> f64 {
     let common_f = common as f64;
-    Ok((common_f / a.len() as f64 + common_f / b.len() as f64 + (common - moved) as f64 / common_f) / 3.0)
+    (common_f / a as f64 + common_f / b as f64 + (common - moved) as f64 / common_f) / 3.0
+}
+
+/// Jaro's similarity of texts of any length.
+fn jaro_by(places: &mut Places, a: &[u8], b: &[u8], pace: &mut Pace) -> Result<f64> {
+    if a.len().max(b.len()) > SHORT_MAX {
+        return jaro(a, b, pace);
+    }
+    places.learn(b);
+    Ok(places.jaro(a))
 }
 
 fn similarity(
     args: &[&Vector],
     len: usize,
     out: &mut Vector,
-    measure: fn(&[u8], &[u8], &mut Pace) -> Result<f64>,
+    measure: fn(&[u8], &[u8], f64) -> f64,
 ) -> Result<()> {
     let (first, second) = (TextColumn::of(args[0]), TextColumn::of(args[1]));
     let cutoff = args.get(2).map(|arg| Column::<f64>::of(arg));
-    let mut pace = Pace(0);
+    let (mut places, mut pace) = (Places::new(), Pace(0));
     per_row(args, &Double, len, out, |row| {
-        let similarity = measure(first.get(row), second.get(row), &mut pace)?;
+        let (a, b) = (first.get(row), second.get(row));
+        let similarity = measure(a, b, jaro_by(&mut places, a, b, &mut pace)?);
         let cutoff = cutoff.as_ref().map_or(0.0, |cutoff| cutoff.get(row));
         Ok(if similarity < cutoff { 0.0 } else { similarity })
     })
 }
 
 fn jaro_similarity(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    similarity(args, len, out, jaro)
+    similarity(args, len, out, |_, _, jaro| jaro)
 }
 
 fn jaro_winkler_similarity(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    similarity(args, len, out, |a, b, pace| {
-        let similarity = jaro(a, b, pace)?;
+    similarity(args, len, out, |a, b, similarity| {
         if similarity <= 0.7 {
-            return Ok(similarity);
+            return similarity;
         }
         let common = a.iter().zip(b).take(4).take_while(|(x, y)| x == y).count();
-        Ok(similarity + common as f64 * 0.1 * (1.0 - similarity))
+        similarity + common as f64 * 0.1 * (1.0 - similarity)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Words of bits give what the table of places does, whatever text was learnt before.
+    #[test]
+    fn short_texts_are_as_alike_as_long_ones() {
+        let mut texts: Vec<Vec<u8>> = [
+            "",
+            "a",
+            "duck",
+            "duckdb",
+            "kcud",
+            "aaaa",
+            "abab",
+            "martha",
+            "marhta",
+            "dixon",
+            "dicksonx",
+            "Élise García12",
+        ]
+        .map(|text| text.as_bytes().to_vec())
+        .to_vec();
+        let mut state = 7u32;
+        for length in [5, 17, 31, 32, 33, 63, 64] {
+            texts.push(
+                (0..length)
+                    .map(|_| {
+                        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                        b'a' + (state >> 24) as u8 % 4
+                    })
+                    .collect(),
+            );
+        }
+        let mut places = Places::new();
+        for a in &texts {
+            for b in &texts {
+                places.learn(b);
+                assert_eq!(places.jaro(a), jaro(a, b, &mut Pace(0)).unwrap(), "{a:?} {b:?}");
+            }
+        }
+    }
 }

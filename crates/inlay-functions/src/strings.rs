@@ -299,9 +299,17 @@ fn bit_length(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
 }
 
 fn first_code(args: &[&Vector], len: usize, out: &mut Vector, none: i32) -> Result<()> {
-    map_text(args, Integer, len, out, |bytes| {
-        std::str::from_utf8(bytes).ok().and_then(|t| t.chars().next()).map_or(none, |c| c as i32)
-    })
+    map_text(args, Integer, len, out, |bytes| first_character(bytes).map_or(none, |c| c as i32))
+}
+
+fn first_character(bytes: &[u8]) -> Option<char> {
+    let size = match bytes.first()? {
+        0..=0x7F => 1,
+        0x80..=0xDF => 2,
+        0xE0..=0xEF => 3,
+        0xF0.. => 4,
+    };
+    std::str::from_utf8(bytes.get(..size)?).ok()?.chars().next()
 }
 
 fn ascii(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
@@ -314,22 +322,25 @@ fn unicode(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
 
 fn lower(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     rewrite(args, len, out, |source, text| {
-        if source.is_ascii() {
-            text.extend(source.bytes().map(|b| b.to_ascii_lowercase()));
-        } else {
-            source.chars().for_each(|c| push(lower_of(c), text));
-        }
+        change_case(source, text, u8::to_ascii_lowercase, lower_of);
     })
 }
 
 fn upper(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     rewrite(args, len, out, |source, text| {
-        if source.is_ascii() {
-            text.extend(source.bytes().map(|b| b.to_ascii_uppercase()));
-        } else {
-            source.chars().for_each(|c| push(upper_of(c), text));
-        }
+        change_case(source, text, u8::to_ascii_uppercase, upper_of);
     })
+}
+
+/// Appends a text in another case: ASCII as bytes, what lies between as characters.
+fn change_case(mut rest: &str, text: &mut Vec<u8>, ascii: fn(&u8) -> u8, other: fn(char) -> char) {
+    while !rest.is_empty() {
+        let (plain, behind) = rest.split_at(rest.bytes().position(|b| !b.is_ascii()).unwrap_or(rest.len()));
+        text.extend(plain.as_bytes().iter().map(ascii));
+        let end = behind.bytes().position(|b| b.is_ascii()).unwrap_or(behind.len());
+        behind[..end].chars().for_each(|c| push(other(c), text));
+        rest = &behind[end..];
+    }
 }
 
 /// A character's lower case where that is one character, as Unicode's simple mapping has it.
@@ -591,11 +602,18 @@ const SHORT_ALPHABET: usize = 64;
 const CHECKED_CHARS: usize = 1 << 18;
 
 fn strpos(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    let (source, needle) = (TextColumn::of(args[0]), TextColumn::of(args[1]));
-    per_row(args, &BigInt, len, out, |row| {
-        let source = source.get(row);
-        let found = memmem::find(source, needle.get(row));
-        Ok(found.map_or(0, |at| count_characters(&source[..at]) as i64 + 1))
+    per_distinct(args, BigInt, len, out, |args, len, out| {
+        let (source, needle) = (TextColumn::of(args[0]), TextColumn::of(args[1]));
+        let is_one = args[1].is_constant() && !args[1].is_constant_null();
+        let finder = is_one.then(|| super::find::Finder::new(needle.get(0)));
+        per_row(args, &BigInt, len, out, |row| {
+            let source = source.get(row);
+            let found = match &finder {
+                Some(finder) => finder.find(source),
+                None => memmem::find(source, needle.get(row)),
+            };
+            Ok(found.map_or(0, |at| count_characters(&source[..at]) as i64 + 1))
+        })
     })
 }
 

@@ -141,10 +141,6 @@ pub enum AggregateKind {
     VarPop,
     /// `string_agg(x, separator)`
     StringAgg,
-    /// `median`: interpolated, of numbers.
-    Median,
-    /// `quantile_cont(x, fraction)`
-    QuantileCont,
     /// `corr(y, x)`
     Corr,
     /// `covar_pop(y, x)`

@@ -8,8 +8,54 @@ pub const MICROS_PER_DAY: i64 = 86_400_000_000;
 /// Microseconds in a second.
 pub const MICROS_PER_SECOND: i64 = 1_000_000;
 
-/// Days since 1970-01-01 of a civil date. Source: Howard Hinnant, "chrono-compatible date algorithms".
+/// Days since 1970-01-01 for which [`civil_fields`] holds: the years from about -1,400,000 to 1,400,000.
+pub const CIVIL_DAYS_MAX: i32 = 500_000_000;
+/// Years that are computed with 32 bits.
+const CIVIL_YEARS_MAX: i32 = 1_000_000;
+/// Cycles of 400 years that are added, so that numbers are positive, and what begins with 0000-03-01.
+const CYCLES: u32 = 3675;
+const SHIFT_DAYS: u32 = 719_468 + 146_097 * CYCLES;
+const SHIFT_YEARS: i32 = 400 * CYCLES as i32;
+
+/// Year, month and day in 32-bit arithmetic without branches, so that loops vectorise; right for days within
+/// [`CIVIL_DAYS_MAX`] of 1970 only, but defined for all.
+///
+/// Source: Neri and Schneider, "Euclidean affine functions and their application to calendar algorithms" (2022).
+#[inline(always)]
+pub fn civil_fields(days: i32) -> (i32, i32, i32) {
+    let days = (days as u32).wrapping_add(SHIFT_DAYS);
+    let n1 = days.wrapping_mul(4).wrapping_add(3);
+    let century = n1 / 146_097;
+    let day_of_century = n1 % 146_097 / 4;
+    let n2 = 4 * day_of_century + 3;
+    let product = u64::from(n2) * 2_939_745;
+    let year_of_century = (product >> 32) as u32;
+    let day_of_year = (product as u32) / 2_939_745 / 4;
+    let n3 = 2141 * day_of_year + 197_913;
+    let (month, day) = (n3 >> 16, (n3 & 0xFFFF) / 2141);
+    let is_next_year = day_of_year >= 306;
+    let year = (100 * century + year_of_century) as i32 - SHIFT_YEARS + i32::from(is_next_year);
+    (year, month as i32 - if is_next_year { 12 } else { 0 }, day as i32 + 1)
+}
+
+/// Days since 1970-01-01 of a civil date, by the same source, or for years far away by Howard Hinnant, "chrono-compatible date
+/// algorithms".
+#[inline]
 pub fn days_from_civil(year: i32, month: u32, day: u32) -> i32 {
+    if !(-CIVIL_YEARS_MAX..CIVIL_YEARS_MAX).contains(&year) || !(1..=12).contains(&month) {
+        return far_days_from_civil(year, month, day);
+    }
+    let is_next_year = month <= 2;
+    let year = (year + SHIFT_YEARS) as u32 - u32::from(is_next_year);
+    let month = month + if is_next_year { 12 } else { 0 };
+    let century = year / 100;
+    let before = 1461 * year / 4 - century + century / 4;
+    let days = before.wrapping_add((979 * month - 2919) / 32).wrapping_add(day);
+    days.wrapping_sub(1).wrapping_sub(SHIFT_DAYS) as i32
+}
+
+#[cold]
+fn far_days_from_civil(year: i32, month: u32, day: u32) -> i32 {
     let year = i64::from(year) - i64::from(month <= 2);
     let era = year.div_euclid(400);
     let year_of_era = year.rem_euclid(400);
@@ -22,6 +68,15 @@ pub fn days_from_civil(year: i32, month: u32, day: u32) -> i32 {
 /// Year, month and day of days since 1970-01-01.
 #[inline]
 pub fn civil_from_days(days: i32) -> (i32, u32, u32) {
+    if !(-CIVIL_DAYS_MAX..CIVIL_DAYS_MAX).contains(&days) {
+        return far_civil_from_days(days);
+    }
+    let (year, month, day) = civil_fields(days);
+    (year, month as u32, day as u32)
+}
+
+#[cold]
+fn far_civil_from_days(days: i32) -> (i32, u32, u32) {
     let shifted = i64::from(days) + 719_468;
     let era = shifted.div_euclid(146_097);
     let day_of_era = shifted.rem_euclid(146_097);
@@ -192,6 +247,21 @@ pub fn write_timestamp_tz(out: &mut String, micros: i64, offset: i32) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The calendar in 32 bits is the one of any size, also where one hands over to the other.
+    #[test]
+    fn near_dates_are_computed_as_far_ones_are() {
+        let ends = [-CIVIL_DAYS_MAX, CIVIL_DAYS_MAX, 0].into_iter().flat_map(|day| day - 400..day + 400);
+        let years = [-CIVIL_YEARS_MAX, CIVIL_YEARS_MAX].map(|year| far_days_from_civil(year, 1, 1));
+        let around = years.into_iter().flat_map(|day| day - 800..day + 800);
+        let all = (-499_999_000..499_999_000).step_by(99_991).chain((-800_000..800_000).step_by(7));
+        for days in all.chain(ends).chain(around) {
+            let (year, month, day) = civil_from_days(days);
+            assert_eq!((year, month, day), far_civil_from_days(days), "{days}");
+            assert_eq!(days_from_civil(year, month, day), days);
+            assert_eq!(far_days_from_civil(year, month, day), days);
+        }
+    }
 
     #[test]
     fn civil_dates_round_trip() {

@@ -15,8 +15,25 @@ pub fn write_integer(out: &mut String, value: i64) {
     write_padded(out, value.unsigned_abs(), 1);
 }
 
+/// Appends an integer to bytes.
+pub fn push_integer(out: &mut Vec<u8>, value: i64) {
+    if value < 0 {
+        out.push(b'-');
+    }
+    let (digits, start) = digits_of(value.unsigned_abs(), 1);
+    out.extend_from_slice(&digits[start..]);
+}
+
 /// Appends a number with zeros before it up to `width` digits, at most 20.
-pub fn write_padded(out: &mut String, mut value: u64, width: usize) {
+pub fn write_padded(out: &mut String, value: u64, width: usize) {
+    let (digits, start) = digits_of(value, width);
+    // SAFETY: all of `digits` are ASCII digits: so it begins, and what is written to it is.
+    out.push_str(unsafe { std::str::from_utf8_unchecked(&digits[start..]) });
+}
+
+/// The digits of a number with zeros before it, and where they begin.
+#[inline]
+fn digits_of(mut value: u64, width: usize) -> ([u8; DIGITS_MAX], usize) {
     let mut digits = [b'0'; DIGITS_MAX];
     let mut at = DIGITS_MAX;
     while value >= 100 {
@@ -33,9 +50,7 @@ pub fn write_padded(out: &mut String, mut value: u64, width: usize) {
         at -= 1;
         digits[at] = b'0' + value as u8;
     }
-    let start = at.min(DIGITS_MAX - width.min(DIGITS_MAX));
-    // SAFETY: all of `digits` are ASCII digits: so it begins, and what is written to it is.
-    out.push_str(unsafe { std::str::from_utf8_unchecked(&digits[start..]) });
+    (digits, at.min(DIGITS_MAX - width.min(DIGITS_MAX)))
 }
 
 #[cfg(test)]

@@ -188,6 +188,7 @@ pub enum PhysicalType {
 
 impl PhysicalType {
     /// Bytes per value in a flat vector.
+    #[inline]
     pub const fn size(self) -> usize {
         match self {
             Self::Bool | Self::I8 | Self::U8 => 1,
@@ -233,6 +234,7 @@ impl LogicalType {
     }
 
     /// The layout that carries this type.
+    #[inline]
     pub fn physical(&self) -> PhysicalType {
         match self {
             Self::Boolean => PhysicalType::Bool,
@@ -302,6 +304,7 @@ impl LogicalType {
     }
 
     /// VARCHAR, BLOB and what else is carried as views with a heap.
+    #[inline]
     pub fn is_view(&self) -> bool {
         self.physical() == PhysicalType::View
     }

@@ -1,40 +1,13 @@
-//! Days to year, month and day in 32-bit arithmetic without branches, so that loops vectorise.
-//!
-//! Source: Neri and Schneider, "Euclidean affine functions and their application to calendar algorithms" (2022).
+//! Days to year, month and day by loops that vectorise, and what follows from these fields.
 
-use inlay_types::datetime::civil_from_days;
+use inlay_types::datetime::{CIVIL_DAYS_MAX as DAYS_MAX, civil_fields, civil_from_days};
 use inlay_types::multiversion;
-
-/// Days since 1970-01-01 for which [`fields`] holds: the years from about -1,400,000 to 1,400,000.
-const DAYS_MAX: i32 = 500_000_000;
-
-const CYCLES: u32 = 3675;
-const SHIFT_DAYS: u32 = 719_468 + 146_097 * CYCLES;
-const SHIFT_YEARS: i32 = 400 * CYCLES as i32;
-
-/// Year, month and day; right for days within [`DAYS_MAX`] of 1970 only, but defined for all.
-#[inline(always)]
-fn fields(days: i32) -> (i32, i32, i32) {
-    let days = (days as u32).wrapping_add(SHIFT_DAYS);
-    let n1 = days.wrapping_mul(4).wrapping_add(3);
-    let century = n1 / 146_097;
-    let day_of_century = n1 % 146_097 / 4;
-    let n2 = 4 * day_of_century + 3;
-    let product = u64::from(n2) * 2_939_745;
-    let year_of_century = (product >> 32) as u32;
-    let day_of_year = (product as u32) / 2_939_745 / 4;
-    let n3 = 2141 * day_of_year + 197_913;
-    let (month, day) = (n3 >> 16, (n3 & 0xFFFF) / 2141);
-    let is_next_year = day_of_year >= 306;
-    let year = (100 * century + year_of_century) as i32 - SHIFT_YEARS + i32::from(is_next_year);
-    (year, month as i32 - if is_next_year { 12 } else { 0 }, day as i32 + 1)
-}
 
 multiversion! {
     fn fields_loop[F: Fn(i32, i32, i32) -> i64](days: &[i32], out: &mut [i64], f: F) -> bool {
         let mut outside = false;
         for (out, &days) in out.iter_mut().zip(days) {
-            let (year, month, day) = fields(days);
+            let (year, month, day) = civil_fields(days);
             *out = f(year, month, day);
             outside |= !(-DAYS_MAX..DAYS_MAX).contains(&days);
         }
@@ -54,6 +27,27 @@ pub(super) fn map_fields(days: &[i32], out: &mut [i64], f: impl Fn(i32, i32, i32
     }
 }
 
+/// The day of the year from 1.
+#[inline(always)]
+pub(super) fn day_of_year(year: i32, month: i32, day: i32) -> i32 {
+    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let short = if month <= 2 { 0 } else { 2 - i32::from(is_leap) };
+    (367 * month - 362) / 12 - short + day
+}
+
+/// Days since the Monday of the week of `days`, 0 to 6.
+#[inline(always)]
+pub(super) fn days_since_monday(days: i32) -> i32 {
+    // 1970-01-01 was a Thursday; what is added is a multiple of 7 that makes all days positive.
+    ((i64::from(days) + 3 + 7 * (1 << 30)) as u64 % 7) as i32
+}
+
+/// The Thursday of the week of a day: a week belongs to the year of its Thursday.
+#[inline(always)]
+pub(super) fn thursday(days: i32) -> i32 {
+    days.saturating_sub(days_since_monday(days)).saturating_add(3)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,6 +61,18 @@ mod tests {
         for (&days, found) in days.iter().zip(out) {
             let (y, m, d) = civil_from_days(days);
             assert_eq!(found, i64::from(y) * 10_000 + i64::from(m) * 100 + i64::from(d), "{days}");
+        }
+    }
+
+    #[test]
+    fn days_of_years_and_weeks_are_those_of_the_calendar() {
+        for days in (-1_000_000..1_000_000).step_by(13).chain([i32::MIN, i32::MAX]) {
+            let (y, m, d) = civil_from_days(days);
+            if (-DAYS_MAX..DAYS_MAX).contains(&days) {
+                let first = inlay_types::datetime::days_from_civil(y, 1, 1);
+                assert_eq!(day_of_year(y, m as i32, d as i32), days - first + 1, "{days}");
+            }
+            assert_eq!(i64::from(days_since_monday(days)), (i64::from(days) + 3).rem_euclid(7), "{days}");
         }
     }
 }

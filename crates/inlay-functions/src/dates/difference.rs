@@ -3,6 +3,7 @@
 //! With time zones, days and longer units are counted by local calendars, hours and shorter ones in real time.
 
 use super::Part;
+use super::civil::map_fields;
 use super::finite::hide_infinite;
 use super::names::Days;
 use super::part::iso_week;
@@ -26,16 +27,16 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         "date_diff",
         Overloads::Fixed(&[
             Signature::new(&[Varchar, Date, Date], BigInt, |args, len, out| {
-                difference(None, args, len, out, crossed)
+                difference(None, args, len, out, Count::Crossed)
             }),
             Signature::new(&[Varchar, Timestamp, Timestamp], BigInt, |args, len, out| {
-                difference(None, args, len, out, crossed)
+                difference(None, args, len, out, Count::Crossed)
             }),
             Signature::new(&[Varchar, Time, Time], BigInt, |args, len, out| {
                 clock_difference(args, len, out, |unit, from, to| to / unit - from / unit)
             }),
             Signature::zoned(&[Varchar, TimestampTz, TimestampTz], BigInt, |zone, args, len, out| {
-                difference(Some(zone), args, len, out, crossed)
+                difference(Some(zone), args, len, out, Count::Crossed)
             }),
         ]),
         "how many starts of the field lie between two moments",
@@ -47,16 +48,16 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         "date_sub",
         Overloads::Fixed(&[
             Signature::new(&[Varchar, Date, Date], BigInt, |args, len, out| {
-                difference(None, args, len, out, whole)
+                difference(None, args, len, out, Count::Whole)
             }),
             Signature::new(&[Varchar, Timestamp, Timestamp], BigInt, |args, len, out| {
-                difference(None, args, len, out, whole)
+                difference(None, args, len, out, Count::Whole)
             }),
             Signature::new(&[Varchar, Time, Time], BigInt, |args, len, out| {
                 clock_difference(args, len, out, |unit, from, to| (to - from) / unit)
             }),
             Signature::zoned(&[Varchar, TimestampTz, TimestampTz], BigInt, |zone, args, len, out| {
-                difference(Some(zone), args, len, out, whole)
+                difference(Some(zone), args, len, out, Count::Whole)
             }),
         ]),
         "how many whole units lie between two moments",
@@ -132,13 +133,22 @@ struct Span<'a> {
     local_to: At,
 }
 
+/// What is counted between two moments.
+#[derive(Clone, Copy, PartialEq)]
+enum Count {
+    /// Starts of the part.
+    Crossed,
+    /// Parts that fit.
+    Whole,
+}
+
 /// BIGINT of a part's name and two dates or timestamps.
 fn difference(
     zone: Option<&Zone>,
     args: &[&Vector],
     len: usize,
     out: &mut Vector,
-    count: fn(Part, Span<'_>) -> Option<i64>,
+    count: Count,
 ) -> Result<()> {
     if null_argument(args, &BigInt, len, out) {
         return Ok(());
@@ -147,6 +157,19 @@ fn difference(
     let names = TextColumn::of(args[0]);
     let parse = |row: usize| parse_part(names.get(row), "a difference");
     let constant = if args[0].is_constant() { Some(parse(0)?) } else { None };
+    if let (None, Some(part)) = (zone, constant)
+        && count == Count::Crossed
+        && let [Some(from), Some(to)] = [1, 2].map(|index| starts_before(part, args[index], len))
+    {
+        let weeks = if matches!(part, Part::Week | Part::YearWeek) { 7 } else { 1 };
+        out.reset_flat(&BigInt, len);
+        let pairs = to.iter().zip(&from);
+        out.values_mut::<i64>()
+            .iter_mut()
+            .zip(pairs)
+            .for_each(|(out, (to, from))| *out = (to - from) / weeks);
+        return inlay_kernels::apply::finish(args, len, len, out);
+    }
     let [from, to] = [1, 2].map(|index| Days::of(args[index]));
     let timestamp =
         |(days, micros): (i32, i64)| i64::from(days).saturating_mul(MICROS_PER_DAY).saturating_add(micros);
@@ -172,12 +195,57 @@ fn difference(
             local_from: local(from),
             local_to: local(to),
         };
-        count(part, span).ok_or_else(|| {
+        let counted = match count {
+            Count::Crossed => crossed(part, span),
+            Count::Whole => whole(part, span),
+        };
+        counted.ok_or_else(|| {
             Error::out_of_range(format!("a difference in {}s is more than 64 bits count", part.name()))
         })
     })?;
     hide_infinite(args, len, out);
     Ok(())
+}
+
+/// Days and moments that are counted by loops: those that no unit overflows.
+const DAYS_MAX: i32 = 100_000_000;
+
+/// Of each date or timestamp, how many starts of the part lie before it; days where it is the week. `None`: one by one.
+fn starts_before(part: Part, moments: &Vector, len: usize) -> Option<Vec<i64>> {
+    let is_date = moments.logical_type() == Date;
+    let rows = if moments.is_constant() { 1 } else { len };
+    if moments.as_dictionary().is_some() {
+        return None;
+    }
+    let found = match (clock_micros(part), part_months(part)) {
+        (Some(unit), _) if !is_date => {
+            let values = &moments.values::<i64>()[..rows];
+            let all = values.iter().all(|at| at.unsigned_abs() < 1 << 62);
+            all.then(|| values.iter().map(|at| at.div_euclid(unit)).collect())?
+        }
+        (None, months) => {
+            let days: Vec<i32> = if is_date {
+                moments.values::<i32>()[..rows].to_vec()
+            } else {
+                moments.values::<i64>()[..rows].iter().map(|at| day_of(*at)).collect()
+            };
+            if !days.iter().all(|days| (-DAYS_MAX..DAYS_MAX).contains(days)) {
+                return None;
+            }
+            match (part, months) {
+                (Part::Week | Part::YearWeek | Part::Day, _) => days.into_iter().map(i64::from).collect(),
+                (Part::Year | Part::Quarter | Part::Month, Some(months)) => {
+                    let mut numbers = vec![0; rows];
+                    map_fields(&days, &mut numbers, |y, m, _| i64::from(y) * 12 + i64::from(m) - 1);
+                    numbers.into_iter().map(|number| number.div_euclid(months)).collect()
+                }
+                _ => return None,
+            }
+        }
+        _ => return None,
+    };
+    let found: Vec<i64> = found;
+    Some(if moments.is_constant() { vec![found[0]; len] } else { found })
 }
 
 /// BIGINT of the name of a part of the clock and two times of day.
@@ -322,4 +390,43 @@ pub(super) fn ages_by(
     })?;
     hide_infinite(args, len, out);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Loops count what is counted one by one.
+    #[test]
+    fn differences_of_columns_are_those_of_pairs() {
+        let days: Vec<i32> = (-300_000..300_000).step_by(733).chain([-1, 0, 30, 31, 58, 59, 365]).collect();
+        let micros: Vec<i64> = days
+            .iter()
+            .enumerate()
+            .map(|(i, &day)| i64::from(day) * MICROS_PER_DAY + i as i64 * 7_919_000_001)
+            .collect();
+        let len = days.len();
+        let [dates, moments] = [Vector::from_values(Date, &days), Vector::from_values(Timestamp, &micros)];
+        let names = ["year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond"];
+        for (name, column) in names.iter().flat_map(|name| [(name, &dates), (name, &moments)]) {
+            let part = Part::parse(name.as_bytes()).unwrap();
+            let Some(starts) = starts_before(part, column, len) else {
+                assert!(column.logical_type() == Date, "{name}");
+                continue;
+            };
+            let is_date = column.logical_type() == Date;
+            let at = |row: usize| if is_date { i64::from(days[row]) * MICROS_PER_DAY } else { micros[row] };
+            for row in 0..len {
+                let (from, to) = (at(row), at(len - 1 - row));
+                let span = Span { zone: None, from, to, local_from: from, local_to: to };
+                let weeks = if *name == "week" { 7 } else { 1 };
+                assert_eq!(
+                    Some((starts[len - 1 - row] - starts[row]) / weeks),
+                    crossed(part, span),
+                    "{name} {row}"
+                );
+            }
+        }
+        assert_eq!(starts_before(Part::Day, &Vector::from_values(Date, &[i32::MAX]), 1), None);
+    }
 }

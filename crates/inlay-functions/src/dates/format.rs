@@ -200,51 +200,53 @@ fn strftime(
 }
 
 fn write_pieces(pieces: &[Piece], moment: Moment<'_>, text: &mut Vec<u8>) {
+    let (year, month, day) = civil_from_days(moment.days);
+    let civil = (year, month as usize, day);
     for piece in pieces {
         match piece {
             Piece::Text(literal) => text.extend_from_slice(literal),
-            Piece::Field(letter, is_short) => write_field(*letter, *is_short, moment, text),
+            Piece::Field(letter, is_short) => write_field(*letter, *is_short, moment, civil, text),
         }
     }
 }
 
-fn write_field(letter: u8, is_short: bool, moment: Moment<'_>, text: &mut Vec<u8>) {
+fn write_field(
+    letter: u8,
+    is_short: bool,
+    moment: Moment<'_>,
+    (year, month, day): (i32, usize, u32),
+    text: &mut Vec<u8>,
+) {
     let Moment { days, nanos, offset, zone } = moment;
-    let (year, month, day) = civil_from_days(days);
-    let seconds = nanos / 1_000_000_000;
-    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    let fraction = nanos % 1_000_000_000;
-    let weekday = days_since_monday(days);
-    let day_of_year = days - days_from_civil(year, 1, 1);
-    let name = |names: &[&str], index: usize, short: bool| {
-        let name = names[index].as_bytes();
-        if short { name[..3].to_vec() } else { name.to_vec() }
-    };
+    let seconds = || nanos / 1_000_000_000;
+    let fraction = || nanos % 1_000_000_000;
+    let weekday = || days_since_monday(days);
+    let day_of_year = || days - days_from_civil(year, 1, 1);
     let (number, width) = match letter {
         b'Y' => (i64::from(year), if year < 0 { 0 } else { 4 }),
         b'G' => (i64::from(iso_week(days).0), if iso_week(days).0 < 0 { 0 } else { 4 }),
         b'y' => (i64::from(year.unsigned_abs() % 100), 2),
-        b'm' => (i64::from(month), 2),
+        b'm' => (month as i64, 2),
         b'd' => (i64::from(day), 2),
-        b'H' => (hour, 2),
-        b'I' => ((hour + 11) % 12 + 1, 2),
-        b'M' => (minute, 2),
-        b'S' => (second, 2),
-        b'f' => (fraction / 1000, 6),
-        b'g' => (fraction / 1_000_000, 3),
-        b'n' => (fraction, 9),
-        b'j' => (i64::from(day_of_year) + 1, 3),
-        b'u' => (i64::from(weekday) + 1, 1),
-        b'w' => (i64::from(weekday + 1) % 7, 1),
+        b'H' => (seconds() / 3600, 2),
+        b'I' => ((seconds() / 3600 + 11) % 12 + 1, 2),
+        b'M' => (seconds() / 60 % 60, 2),
+        b'S' => (seconds() % 60, 2),
+        b'f' => (fraction() / 1000, 6),
+        b'g' => (fraction() / 1_000_000, 3),
+        b'n' => (fraction(), 9),
+        b'j' => (i64::from(day_of_year()) + 1, 3),
+        b'u' => (i64::from(weekday()) + 1, 1),
+        b'w' => (i64::from(weekday() + 1) % 7, 1),
         // Weeks of the year that begin with Sunday (U) or Monday (W); days before the first are in week 0.
-        b'U' => (i64::from(day_of_year + 7 - (weekday + 1) % 7) / 7, 2),
-        b'W' => (i64::from(day_of_year + 7 - weekday) / 7, 2),
+        b'U' => (i64::from(day_of_year() + 7 - (weekday() + 1) % 7) / 7, 2),
+        b'W' => (i64::from(day_of_year() + 7 - weekday()) / 7, 2),
         b'V' => (i64::from(iso_week(days).1), 2),
-        b'a' => return text.extend(name(&DAYS, weekday as usize, true)),
-        b'A' => return text.extend(name(&DAYS, weekday as usize, false)),
-        b'b' => return text.extend(name(&MONTHS, month as usize - 1, true)),
-        b'B' => return text.extend(name(&MONTHS, month as usize - 1, false)),
-        b'p' => return text.extend_from_slice(if hour < 12 { b"AM" } else { b"PM" }),
+        b'a' => return text.extend_from_slice(&DAYS[weekday() as usize].as_bytes()[..3]),
+        b'A' => return text.extend_from_slice(DAYS[weekday() as usize].as_bytes()),
+        b'b' => return text.extend_from_slice(&MONTHS[month - 1].as_bytes()[..3]),
+        b'B' => return text.extend_from_slice(MONTHS[month - 1].as_bytes()),
+        b'p' => return text.extend_from_slice(if seconds() < 43_200 { b"AM" } else { b"PM" }),
         b'z' => {
             let mut written = String::new();
             write_offset(&mut written, offset, true);
@@ -252,6 +254,22 @@ fn write_field(letter: u8, is_short: bool, moment: Moment<'_>, text: &mut Vec<u8
         }
         _ => return text.extend_from_slice(zone.as_bytes()),
     };
-    // Writing to a Vec does not fail.
-    let _ = if is_short { write!(text, "{number}") } else { write!(text, "{number:0width$}") };
+    write_number(number, if is_short { 0 } else { width }, text);
+}
+
+/// Appends a number of at least `width` digits; of a negative one the sign counts as a digit.
+fn write_number(number: i64, width: usize, text: &mut Vec<u8>) {
+    match (u64::try_from(number), width) {
+        (Ok(number @ 0..100), 2) => {
+            text.extend_from_slice(&[b'0' + (number / 10) as u8, b'0' + (number % 10) as u8])
+        }
+        (Ok(number @ 0..10_000), 4) => {
+            let digit = |unit: u64| b'0' + (number / unit % 10) as u8;
+            text.extend_from_slice(&[digit(1000), digit(100), digit(10), digit(1)]);
+        }
+        // Writing to a Vec does not fail.
+        _ => {
+            let _ = write!(text, "{number:0width$}");
+        }
+    }
 }

@@ -1,7 +1,8 @@
 //! `year(x)` and its siblings, and `date_part(name, x)`.
 
 use super::Part;
-use super::civil::map_fields;
+pub(super) use super::civil::days_since_monday;
+use super::civil::{day_of_year, map_fields, thursday};
 use super::epoch::{epoch_seconds, julian_day};
 use super::finite::{hide_infinite, map_finite};
 use super::zoned::to_local;
@@ -215,19 +216,10 @@ fn nanosecond(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
 /// `part` of a date, timestamp, time or interval vector.
 fn date_part(part: Part, input: &Vector, len: usize, out: &mut Vector) -> Result<()> {
     match input.logical_type() {
-        Date => match part {
-            Part::Year => fields(input, len, out, |y, _, _| i64::from(y)),
-            Part::Month => fields(input, len, out, |_, m, _| i64::from(m)),
-            Part::Day => fields(input, len, out, |_, _, d| i64::from(d)),
-            Part::Quarter => fields(input, len, out, |_, m, _| i64::from(m + 2) / 3),
-            _ => map_finite(input, &BigInt, len, out, |days: i32| part_of_date(part, days)),
-        },
         Timestamp if part.is_clock() => {
             map_finite(input, &BigInt, len, out, |at: i64| part_of_time(part, at.rem_euclid(MICROS_PER_DAY)))
         }
-        Timestamp => map_finite(input, &BigInt, len, out, |at: i64| {
-            part_of_date(part, at.div_euclid(MICROS_PER_DAY) as i32)
-        }),
+        Date | Timestamp => part_of_days(part, input, len, out),
         Time => map(input, &BigInt, len, out, |at: i64| part_of_time(part, at)),
         TimeTzType => {
             map(input, &BigInt, len, out, |at: i64| part_of_time(part, TimeTz::from_stored(at).micros))
@@ -237,11 +229,38 @@ fn date_part(part: Part, input: &Vector, len: usize, out: &mut Vector) -> Result
     }
 }
 
-/// `f(year, month, day)` of a DATE vector.
+/// A part of the days of a DATE or TIMESTAMP vector, by loops without branches.
+fn part_of_days(part: Part, input: &Vector, len: usize, out: &mut Vector) -> Result<()> {
+    let same = |days: i32| days;
+    let week = |y: i32, m: i32, d: i32| i64::from((day_of_year(y, m, d) - 1) / 7 + 1);
+    match part {
+        Part::Year => fields(input, len, out, same, |y, _, _| i64::from(y)),
+        Part::Month => fields(input, len, out, same, |_, m, _| i64::from(m)),
+        Part::Day => fields(input, len, out, same, |_, _, d| i64::from(d)),
+        Part::Quarter => fields(input, len, out, same, |_, m, _| i64::from(m + 2) / 3),
+        Part::Decade => fields(input, len, out, same, |y, _, _| i64::from(y / 10)),
+        Part::DayOfYear => fields(input, len, out, same, |y, m, d| i64::from(day_of_year(y, m, d))),
+        Part::Week => fields(input, len, out, thursday, week),
+        Part::IsoYear => fields(input, len, out, thursday, |y, _, _| i64::from(y)),
+        Part::YearWeek => fields(input, len, out, thursday, move |y, m, d| {
+            let week = week(y, m, d);
+            i64::from(y.wrapping_mul(100)) + if y > 0 { week } else { -week }
+        }),
+        _ if input.logical_type() == Date => {
+            map_finite(input, &BigInt, len, out, |days: i32| part_of_date(part, days))
+        }
+        _ => map_finite(input, &BigInt, len, out, |at: i64| {
+            part_of_date(part, at.div_euclid(MICROS_PER_DAY) as i32)
+        }),
+    }
+}
+
+/// `f(year, month, day)` of what `day` makes of the days of a DATE or TIMESTAMP vector.
 fn fields(
     input: &Vector,
     len: usize,
     out: &mut Vector,
+    day: impl Fn(i32) -> i32,
     f: impl Fn(i32, i32, i32) -> i64 + Copy,
 ) -> Result<()> {
     if null_argument(&[input], &BigInt, len, out) {
@@ -249,27 +268,34 @@ fn fields(
     }
     let input = undictionary(input);
     let rows = if input.is_constant() { 1 } else { len };
+    let days: Vec<i32> = match input.logical_type() {
+        Date => input.values::<i32>()[..rows].iter().map(|&days| day(days)).collect(),
+        _ => {
+            let days = input.values::<i64>()[..rows].iter().map(|at| at.div_euclid(MICROS_PER_DAY) as i32);
+            days.map(day).collect()
+        }
+    };
     out.reset_flat(&BigInt, rows);
-    map_fields(&input.values::<i32>()[..rows], out.values_mut::<i64>(), f);
+    map_fields(&days, out.values_mut::<i64>(), f);
     inlay_kernels::apply::finish(&[&input], rows, len, out)?;
     hide_infinite(&[&input], len, out);
     Ok(())
 }
 
-/// Days since the Monday of the week of `days`, 0 to 6.
-pub(super) fn days_since_monday(days: i32) -> i32 {
-    // 1970-01-01 was a Thursday.
-    (i64::from(days) + 3).rem_euclid(7) as i32
-}
-
 /// ISO year and week: a week belongs to the year of its Thursday.
 pub(super) fn iso_week(days: i32) -> (i32, i32) {
-    let thursday = days.saturating_sub(days_since_monday(days)).saturating_add(3);
+    let thursday = thursday(days);
     let (year, ..) = civil_from_days(thursday);
     (year, thursday.wrapping_sub(days_from_civil(year, 1, 1)) / 7 + 1)
 }
 
 fn part_of_date(part: Part, days: i32) -> i64 {
+    // What does not ask for the calendar.
+    match part {
+        Part::DayOfWeek => return i64::from((days_since_monday(days) + 1) % 7),
+        Part::IsoDayOfWeek => return i64::from(days_since_monday(days) + 1),
+        _ => {}
+    }
     let (year, month, day) = civil_from_days(days);
     i64::from(match part {
         Part::Year => year,
@@ -424,4 +450,37 @@ fn is_long(part: Part) -> bool {
 
 fn no_part(part: Part, of: &str) -> Error {
     Error::invalid_argument(format!("{of} has no {}", part.name()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Loops over columns of dates and of timestamps give what single days do.
+    #[test]
+    fn parts_of_columns_are_those_of_single_days() {
+        let days: Vec<i32> = (-1_000_000..1_000_000)
+            .step_by(1_009)
+            .chain((-800..800).step_by(1))
+            .chain([600_000_000, -600_000_000])
+            .collect();
+        let near: Vec<i32> = days.iter().copied().filter(|days| days.unsigned_abs() <= 1_000_000).collect();
+        let moments: Vec<i64> =
+            near.iter().map(|&day| i64::from(day) * MICROS_PER_DAY + 86_399_999_999).collect();
+        let columns =
+            [(Vector::from_values(Date, &days), &days), (Vector::from_values(Timestamp, &moments), &near)];
+        for name in [
+            "year", "month", "day", "quarter", "decade", "century", "week", "isoyear", "yearweek", "dow",
+            "isodow", "doy", "era",
+        ] {
+            let part = Part::parse(name.as_bytes()).unwrap();
+            for (column, days) in &columns {
+                let mut out = Vector::empty(BigInt);
+                date_part(part, column, days.len(), &mut out).unwrap();
+                for (row, &day) in days.iter().enumerate() {
+                    assert_eq!(out.values::<i64>()[row], part_of_date(part, day), "{name} of {day}");
+                }
+            }
+        }
+    }
 }

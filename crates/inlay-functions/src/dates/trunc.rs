@@ -1,8 +1,8 @@
 //! `date_trunc` and `last_day`: moments rounded down (or up) to a field.
 
 use super::Part;
+use super::civil::{day_of_year, days_since_monday, map_fields};
 use super::finite::map_finite;
-use super::part::days_since_monday;
 use super::zoned::beyond;
 use crate::columns::{Column, TextColumn};
 use crate::registry::{Function, Overloads, Signature};
@@ -41,6 +41,61 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         "last_day(DATE '2024-02-05') = DATE '2024-02-29'",
     ),
 ];
+
+/// The day that a part of the calendar begins with, for each of some days; `None`: by the slower way.
+fn day_starts(part: Part, days: &[i32]) -> Option<Vec<i32>> {
+    let mut back = vec![0; days.len()];
+    match part {
+        Part::Month => map_fields(days, &mut back, |_, _, day| i64::from(day - 1)),
+        Part::Quarter => map_fields(days, &mut back, |year, month, day| {
+            let first = (month - 1) / 3 * 3 + 1;
+            i64::from(day_of_year(year, month, day) - day_of_year(year, first, 1))
+        }),
+        Part::Year => map_fields(days, &mut back, |y, m, d| i64::from(day_of_year(y, m, d) - 1)),
+        Part::Week | Part::YearWeek => {
+            return Some(days.iter().map(|&day| day.wrapping_sub(days_since_monday(day))).collect());
+        }
+        Part::Day => return Some(days.to_vec()),
+        _ => return None,
+    }
+    Some(days.iter().zip(back).map(|(day, back)| day.wrapping_sub(back as i32)).collect())
+}
+
+/// Days whose midnight is a TIMESTAMP, with centuries to spare at both ends.
+const DAYS_MAX: i32 = 100_000_000;
+
+/// The starts of a part of many moments; `None`: one by one, since there is none for a value, or one is no ordinary moment.
+fn starts(part: Part, values: &[i64]) -> Option<Vec<i64>> {
+    if let Some(unit) = clock_micros(part) {
+        let is_ordinary = |at: &i64| at.unsigned_abs() < (1 << 62);
+        let all = values.iter().all(is_ordinary);
+        return all.then(|| values.iter().map(|at| at.div_euclid(unit) * unit).collect());
+    }
+    let days: Vec<i32> = values.iter().map(|at| at.div_euclid(MICROS_PER_DAY) as i32).collect();
+    midnights(day_starts(part, &days)?, &days)
+}
+
+fn midnights(starts: Vec<i32>, days: &[i32]) -> Option<Vec<i64>> {
+    let all = days.iter().all(|days| (-DAYS_MAX..DAYS_MAX).contains(days));
+    all.then(|| starts.into_iter().map(|day| i64::from(day) * MICROS_PER_DAY).collect())
+}
+
+/// A column of the starts, where they are found for all rows of a plain column at once.
+fn write_starts(
+    args: &[&Vector],
+    constant: Option<Part>,
+    len: usize,
+    out: &mut Vector,
+    starts: impl Fn(Part, &Vector) -> Option<Vec<i64>>,
+) -> Result<bool> {
+    let Some(found) = constant.filter(|_| args[1].is_flat()).and_then(|part| starts(part, args[1])) else {
+        return Ok(false);
+    };
+    out.reset_flat(&Timestamp, len);
+    out.values_mut::<i64>().copy_from_slice(&found[..len]);
+    inlay_kernels::apply::finish(&[args[1]], len, len, out)?;
+    Ok(true)
+}
 
 fn last_day(days: i32) -> i32 {
     let (year, month, _) = civil_from_days(days);
@@ -127,6 +182,9 @@ fn trunc_timestamp(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()>
         return Ok(());
     }
     let constant = constant_part(args)?;
+    if write_starts(args, constant, len, out, |part, moments| starts(part, moments.values()))? {
+        return Ok(());
+    }
     let (parts, values) = (TextColumn::of(args[0]), Column::<i64>::of(args[1]));
     let part = |row: usize| constant.map_or_else(|| parse_part(parts.get(row), "date_trunc"), Ok);
     per_row(args, &Timestamp, len, out, |row| trunc(part(row)?, values.get(row)))
@@ -167,6 +225,10 @@ fn trunc_date(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
         return Ok(());
     }
     let constant = constant_part(args)?;
+    let midnights_of = |part, dates: &Vector| midnights(day_starts(part, dates.values())?, dates.values());
+    if write_starts(args, constant, len, out, midnights_of)? {
+        return Ok(());
+    }
     let (parts, values) = (TextColumn::of(args[0]), Column::<i32>::of(args[1]));
     per_row(args, &Timestamp, len, out, |row| {
         let part = constant.map_or_else(|| parse_part(parts.get(row), "date_trunc"), Ok)?;
@@ -203,4 +265,32 @@ fn trunc_interval(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> 
             },
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn starts_of_many_moments_are_those_of_each() {
+        let days: Vec<i32> = (-800_000..800_000).step_by(1_237).chain([-1, 0, 1, 58, 59, 60]).collect();
+        let moments: Vec<i64> =
+            days.iter().map(|&day| i64::from(day) * MICROS_PER_DAY + 12_345_678_901).collect();
+        for part in [
+            Part::Year,
+            Part::Quarter,
+            Part::Month,
+            Part::Week,
+            Part::Day,
+            Part::Hour,
+            Part::Minute,
+            Part::Second,
+        ] {
+            let expected: Vec<i64> = moments.iter().map(|&at| trunc(part, at).unwrap()).collect();
+            assert_eq!(starts(part, &moments), Some(expected), "{}", part.name());
+        }
+        assert_eq!(starts(Part::Century, &moments), None);
+        assert_eq!(starts(Part::Month, &[i64::MAX]), None);
+        assert_eq!(starts(Part::Hour, &[i64::MIN]), None);
+    }
 }

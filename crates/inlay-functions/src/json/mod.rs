@@ -1,6 +1,7 @@
 //! Functions of JSON, which lies in texts.
 //!
-//! A document is read into a tree once per row and call; a path that is constant is read once. What is not there is NULL.
+//! A document is passed over once per row and call ([`inlay_kernels::json::scan`]), or read into a tree; a path that is constant is
+//! read once. What is not there is NULL.
 
 pub(super) mod jsonpath;
 pub(super) mod modify;
@@ -13,10 +14,12 @@ use super::columns::{Column, TextColumn, write_bytes, write_bytes_or_null};
 use crate::registry::{Function, Overloads, Signature};
 use inlay_kernels::apply::{joint_validity, per_row};
 use inlay_kernels::function::kernel;
+use inlay_kernels::json::scan::{Raw, Scanned, is_document, part_at};
 use inlay_kernels::json::value::{Json, Path};
 use inlay_kernels::json::values::{is_plain, push_value};
 use inlay_kernels::resolve::{ArgType, ResolveOptions, Resolved};
 use inlay_types::LogicalType::{BigInt, Boolean, Json as JsonType, UBigInt, Varchar};
+use inlay_types::digits::push_integer;
 use inlay_types::{Error, LogicalType, Result, Vector};
 
 /// See the module documentation.
@@ -176,7 +179,14 @@ fn rewritten(
 }
 
 fn json(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    rewritten(JsonType, args, len, out, |json, text| push(&json, text))
+    let source = TextColumn::of(args[0]);
+    write_bytes(JsonType, args, len, out, |row, text| {
+        let document = source.text(row);
+        if !matches!(part_at(document, None), Scanned::Part(raw) if raw.write(text)) {
+            push(&Json::parse(document)?, text);
+        }
+        Ok(())
+    })
 }
 
 fn json_structure(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
@@ -193,7 +203,8 @@ fn json_pretty(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
 
 fn json_valid(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     inlay_kernels::apply::predicate(args[0], len, out, |bytes| {
-        std::str::from_utf8(bytes).is_ok_and(|text| Json::parse(text).is_ok())
+        std::str::from_utf8(bytes)
+            .is_ok_and(|text| is_document(text).unwrap_or_else(|| Json::parse(text).is_ok()))
     })
 }
 
@@ -249,13 +260,15 @@ impl<'a> Paths<'a> {
     }
 }
 
-/// A text made of the part that the path of each row leads to; NULL where `write` says so or there is none.
+/// A text made of the part that the path of each row leads to; NULL where `write` says so or there is none. `write_raw` does it
+/// without a tree, where it can.
 fn part_text(
     ty: LogicalType,
     args: &[&Vector],
     len: usize,
     out: &mut Vector,
     is_index: bool,
+    write_raw: impl Fn(Raw<'_>, &mut Vec<u8>) -> Option<bool>,
     write: impl Fn(&Json<'_>, &mut Vec<u8>) -> bool,
 ) -> Result<()> {
     let source = TextColumn::of(args[0]);
@@ -265,8 +278,18 @@ fn part_text(
         if validity.as_ref().is_some_and(|v| !v.get(row)) {
             return Ok(false);
         }
-        let document = Json::parse(source.text(row))?;
-        let Some(path) = paths.at(row)? else { return Ok(write(&document, text)) };
+        let (document, path) = (source.text(row), paths.at(row)?);
+        match part_at(document, path) {
+            Scanned::Nothing => return Ok(false),
+            Scanned::Part(raw) => {
+                let written =
+                    write_raw(raw, text).map_or_else(|| Ok(write(&Json::parse(raw.text)?, text)), Ok);
+                return written;
+            }
+            Scanned::Unknown => {}
+        }
+        let document = Json::parse(document)?;
+        let Some(path) = path else { return Ok(write(&document, text)) };
         let found = path.find(&document);
         if !path.is_many() {
             return Ok(found.first().is_some_and(|part| write(part, text)));
@@ -281,6 +304,41 @@ fn part_text(
         text.push(b']');
         Ok(true)
     })
+}
+
+fn raw_json(raw: Raw<'_>, text: &mut Vec<u8>) -> Option<bool> {
+    raw.write(text).then_some(true)
+}
+
+fn raw_plain(raw: Raw<'_>, text: &mut Vec<u8>) -> Option<bool> {
+    match raw.plain_text() {
+        Some(plain) => text.extend_from_slice(plain.as_bytes()),
+        None if raw.text == "null" => return Some(false),
+        None => return raw_json(raw, text),
+    }
+    Some(true)
+}
+
+fn raw_scalar(raw: Raw<'_>, text: &mut Vec<u8>) -> Option<bool> {
+    match raw.text.as_bytes().first() {
+        Some(b'{' | b'[') => Some(false),
+        _ if raw.text == "null" => Some(false),
+        _ => raw_json(raw, text),
+    }
+}
+
+fn raw_type(raw: Raw<'_>, text: &mut Vec<u8>) -> Option<bool> {
+    let name: &[u8] = match raw.text.as_bytes().first()? {
+        b'{' => b"OBJECT",
+        b'[' => b"ARRAY",
+        b'"' => b"VARCHAR",
+        b't' | b'f' => b"BOOLEAN",
+        b'n' => b"NULL",
+        // Which type a number has, its tree knows.
+        _ => return None,
+    };
+    text.extend_from_slice(name);
+    Some(true)
 }
 
 fn write_json(json: &Json<'_>, text: &mut Vec<u8>) -> bool {
@@ -305,31 +363,31 @@ fn write_scalar(json: &Json<'_>, text: &mut Vec<u8>) -> bool {
 }
 
 fn extract_json(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    part_text(JsonType, args, len, out, false, write_json)
+    part_text(JsonType, args, len, out, false, raw_json, write_json)
 }
 
 fn extract_json_item(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    part_text(JsonType, args, len, out, true, write_json)
+    part_text(JsonType, args, len, out, true, raw_json, write_json)
 }
 
 fn extract_text(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    part_text(Varchar, args, len, out, false, write_plain)
+    part_text(Varchar, args, len, out, false, raw_plain, write_plain)
 }
 
 fn extract_text_item(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    part_text(Varchar, args, len, out, true, write_plain)
+    part_text(Varchar, args, len, out, true, raw_plain, write_plain)
 }
 
 fn json_value(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    part_text(Varchar, args, len, out, false, write_scalar)
+    part_text(Varchar, args, len, out, false, raw_scalar, write_scalar)
 }
 
 fn json_value_item(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    part_text(Varchar, args, len, out, true, write_scalar)
+    part_text(Varchar, args, len, out, true, raw_scalar, write_scalar)
 }
 
 fn json_type(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    part_text(Varchar, args, len, out, false, |json, text| {
+    part_text(Varchar, args, len, out, false, raw_type, |json, text| {
         text.extend_from_slice(json.type_name().as_bytes());
         true
     })
@@ -337,7 +395,11 @@ fn json_type(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
 
 fn json_array_length(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     let mut lengths = Vector::empty(Varchar);
-    part_text(Varchar, args, len, &mut lengths, false, |json, text| {
+    let raw_length = |raw: Raw<'_>, text: &mut Vec<u8>| {
+        push_integer(text, raw.item_count()? as i64);
+        Some(true)
+    };
+    part_text(Varchar, args, len, &mut lengths, false, raw_length, |json, text| {
         let count = if let Json::Array(items) = json { items.len() } else { 0 };
         text.extend_from_slice(count.to_string().as_bytes());
         true
@@ -349,8 +411,14 @@ fn json_exists(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     let source = TextColumn::of(args[0]);
     let mut paths = Paths::of(args, false);
     per_row(args, &Boolean, len, out, |row| {
-        let document = Json::parse(source.text(row))?;
-        Ok(u8::from(paths.at(row)?.is_none_or(|path| !path.find(&document).is_empty())))
+        let (document, path) = (source.text(row), paths.at(row)?);
+        match part_at(document, path) {
+            Scanned::Nothing => return Ok(0),
+            Scanned::Part(_) => return Ok(1),
+            Scanned::Unknown => {}
+        }
+        let document = Json::parse(document)?;
+        Ok(u8::from(path.is_none_or(|path| !path.find(&document).is_empty())))
     })
 }
 

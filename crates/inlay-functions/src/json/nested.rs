@@ -6,12 +6,13 @@
 use crate::nested::rows::{Part, each, each_known};
 use crate::registry::{Function, Overloads};
 use inlay_kernels::function::kernel;
+use inlay_kernels::json::packed::Writer;
 use inlay_kernels::json::value::{Json, Path};
-use inlay_kernels::json::values::{as_type, write};
+use inlay_kernels::json::values::as_type;
 use inlay_kernels::resolve::{ArgType, ResolveOptions, Resolved};
 use inlay_types::LogicalType::{self, Varchar};
 use inlay_types::logical_type::Field;
-use inlay_types::nested::{read::value, write::push_value};
+use inlay_types::nested::write::push_value;
 use inlay_types::{Error, Result, Value, Vector};
 
 /// See the module documentation.
@@ -88,12 +89,13 @@ fn resolve_to_json(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
     if !source.ty.is_nested() {
         return None;
     }
-    let ty = source.ty.clone();
+    let writer = Writer::of(&source.ty);
     let kernel = kernel(move |args, len, out| {
         each_known(args, &LogicalType::Json, len, out, |args, row, out| {
-            let mut text = String::new();
-            write(&value(&ty, args.get(0, row).unwrap_or_default()), &mut text);
-            out.push(Some(text.as_bytes()))
+            out.push_with(|text| {
+                writer.write(args.get(0, row), text);
+                Ok(())
+            })
         })
     });
     Some(Resolved::infallible(vec![source.ty.clone()], LogicalType::Json, kernel))
@@ -107,25 +109,27 @@ fn resolve_made(args: &[ArgType], is_object: bool) -> Option<Resolved> {
     let is_key = move |arg: usize| is_object && arg.is_multiple_of(2);
     let taken = |(index, arg): (usize, &ArgType)| if is_key(index) { Varchar } else { arg.ty.clone() };
     let types: Vec<LogicalType> = args.iter().enumerate().map(taken).collect();
-    let arg_types = types.clone();
+    let writers: Vec<Writer> = types.iter().map(Writer::of).collect();
     let kernel = kernel(move |args, len, out| {
         each(args, &LogicalType::Json, len, out, |args, row, out| {
-            let mut text = String::from(if is_object { "{" } else { "[" });
-            for (arg, ty) in types.iter().enumerate() {
-                match (args.get(arg, row), is_key(arg)) {
-                    (None, true) => return Err(Error::invalid_argument("json_object: a key is NULL")),
-                    (part, _) => {
-                        let separator = if is_object && !is_key(arg) { ":" } else { "," };
-                        text.push_str(if arg > 0 { separator } else { "" });
-                        write(&part.map_or(Value::Null, |bytes| value(ty, bytes)), &mut text);
+            out.push_with(|text| {
+                text.push(if is_object { b'{' } else { b'[' });
+                for (arg, writer) in writers.iter().enumerate() {
+                    let part = args.get(arg, row);
+                    if part.is_none() && is_key(arg) {
+                        return Err(Error::invalid_argument("json_object: a key is NULL"));
                     }
+                    if arg > 0 {
+                        text.push(if is_object && !is_key(arg) { b':' } else { b',' });
+                    }
+                    writer.write(part, text);
                 }
-            }
-            text.push(if is_object { '}' } else { ']' });
-            out.push(Some(text.as_bytes()))
+                text.push(if is_object { b'}' } else { b']' });
+                Ok(())
+            })
         })
     });
-    Some(Resolved::fallible(arg_types, LogicalType::Json, kernel))
+    Some(Resolved::fallible(types, LogicalType::Json, kernel))
 }
 
 pub(super) fn is_text(arg: &ArgType) -> bool {

@@ -7,6 +7,7 @@ use super::nested::is_text;
 use crate::nested::rows::{Part, each_known};
 use crate::registry::Function;
 use inlay_kernels::function::kernel;
+use inlay_kernels::json::scan::{Scanned, part_at};
 use inlay_kernels::json::value::{Json, Path};
 use inlay_kernels::json::values::text_of;
 use inlay_kernels::resolve::{ArgType, Resolved};
@@ -134,18 +135,33 @@ fn resolve(args: &[ArgType], wanted: Wanted) -> Option<Resolved> {
     let ty = LogicalType::list(element.clone());
     let returns = ty.clone();
     let kernel = kernel(move |args, len, out| {
+        // The paths of the row before, which are mostly those of all rows.
+        let (mut known, mut read) = (Vec::new(), Vec::new());
         each_known(args, &ty, len, out, |args, row, out| {
-            let document = Json::parse(args.text(0, row).unwrap_or_default())?;
+            let text = args.text(0, row).unwrap_or_default();
             if let Some(path) = &wildcard {
+                let document = Json::parse(text)?;
                 let found = path.find(&document);
                 let parts = found.into_iter().map(|part| part_of(Some(part), wanted));
                 return push(&element, parts.collect::<Result<_>>()?, out);
             }
-            let paths = Sequence::new(&Varchar, args.get(1, row).unwrap_or_default());
-            let mut parts = Vec::with_capacity(paths.len());
-            for index in 0..paths.len() {
-                let path = Path::parse(std::str::from_utf8(paths.bytes(index)).unwrap_or_default())?;
-                parts.push(part_of(path.find(&document).first().copied(), wanted)?);
+            let paths = args.get(1, row).unwrap_or_default();
+            if known != paths || read.is_empty() {
+                let list = Sequence::new(&Varchar, paths);
+                let path = |index| Path::parse(std::str::from_utf8(list.bytes(index)).unwrap_or_default());
+                read = (0..list.len()).map(path).collect::<Result<Vec<Path>>>()?;
+                known = paths.to_vec();
+            }
+            if read.is_empty() {
+                Json::parse(text)?;
+            }
+            let mut parts = Vec::with_capacity(read.len());
+            for path in &read {
+                parts.push(match part_at(text, Some(path)) {
+                    Scanned::Nothing => part_of(None, wanted)?,
+                    Scanned::Part(raw) => part_of(Some(&Json::parse(raw.text)?), wanted)?,
+                    Scanned::Unknown => part_of(path.find(&Json::parse(text)?).first().copied(), wanted)?,
+                });
             }
             push(&element, parts, out)
         })

@@ -91,7 +91,7 @@ fn gathered(args: &[ArgType], fields: Vec<Field>, sources: Vec<Source>) -> Optio
     let layouts: Vec<Option<StructLayout>> =
         args.iter().map(|arg| fields_of(arg).map(|fields| StructLayout::new(fields))).collect();
     let types = args.iter().map(|arg| arg.ty.clone()).collect();
-    let returns = ty.clone();
+    let (returns, packer) = (ty.clone(), write::StructPacker::new(&fields));
     let kernel = kernel(move |args, len, out| {
         each(args, &ty, len, out, |args, row, out| {
             if args.get(0, row).is_none() {
@@ -101,7 +101,7 @@ fn gathered(args: &[ArgType], fields: Vec<Field>, sources: Vec<Source>) -> Optio
                 Source::Argument(arg) => args.get(arg, row),
                 Source::Field(arg, field) => layouts[arg].as_ref()?.field(args.get(arg, row)?, field),
             };
-            out.push_with(|out| write::push_struct(&fields, part, out))
+            out.push_with(|out| packer.push(part, out))
         })
     });
     Some(Resolved::infallible(types, returns, kernel))

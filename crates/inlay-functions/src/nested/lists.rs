@@ -6,6 +6,7 @@ use crate::registry::Function;
 use inlay_kernels::function::kernel;
 use inlay_kernels::resolve::{ArgType, ResolveOptions, Resolved};
 use inlay_types::LogicalType;
+use inlay_types::nested::write;
 
 /// See the module documentation.
 pub(crate) static FUNCTIONS: &[Function] = &[
@@ -46,8 +47,8 @@ fn resolve_as(args: &[ArgType], element: LogicalType, ty: LogicalType) -> Option
     let (returns, types) = (ty.clone(), vec![element.clone(); args.len()]);
     let kernel = kernel(move |args, len, out| {
         each(args, &ty, len, out, |args, row, out| {
-            let parts: Vec<_> = (0..args.len()).map(|arg| args.get(arg, row)).collect();
-            out.push_list(&element, &parts)
+            let get = |arg| args.get(arg, row);
+            out.push_with(|out| write::push_sequence(&element, args.len(), get, out))
         })
     });
     Some(Resolved::infallible(types, returns, kernel))

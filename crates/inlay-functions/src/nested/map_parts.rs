@@ -9,7 +9,7 @@ use inlay_kernels::resolve::{ArgType, Resolved};
 use inlay_types::LogicalType;
 use inlay_types::LogicalType::Boolean;
 use inlay_types::logical_type::Field;
-use inlay_types::nested::read::map_parts;
+use inlay_types::nested::read::{map_lists, map_parts};
 use inlay_types::nested::write;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -91,16 +91,15 @@ fn resolve_side(args: &[ArgType], side: Side) -> Option<Resolved> {
         Side::Keys => types.0.clone(),
         Side::Values => types.1.clone(),
     };
-    let ty = LogicalType::list(element.clone());
+    let ty = LogicalType::list(element);
     let returns = ty.clone();
     let kernel = kernel(move |args, len, out| {
         each_known(args, &ty, len, out, |args, row, out| {
-            let (keys, values) = map_parts(&types, args.get(0, row).unwrap_or_default());
-            let side = match side {
+            let (keys, values) = map_lists(args.get(0, row).unwrap_or_default());
+            out.push(Some(match side {
                 Side::Keys => keys,
                 Side::Values => values,
-            };
-            out.push_list(&element, &all(&side)?)
+            }))
         })
     });
     Some(Resolved::infallible(vec![map.ty.clone()], returns, kernel))
@@ -113,18 +112,20 @@ fn resolve_entries(args: &[ArgType]) -> Option<Resolved> {
     let entry = LogicalType::Struct(fields.to_vec().into());
     let ty = LogicalType::list(entry.clone());
     ty.check_depth().ok()?;
-    let returns = ty.clone();
+    let (returns, packer) = (ty.clone(), write::StructPacker::new(&fields));
     let kernel = kernel(move |args, len, out| {
+        let mut bytes = Vec::new();
         each_known(args, &ty, len, out, |args, row, out| {
             let (keys, values) = map_parts(&types, args.get(0, row).unwrap_or_default());
-            let mut entries = Vec::with_capacity(keys.len());
-            for index in 0..keys.len().min(values.len()) {
-                let pair = [keys.get(index), values.get(index)];
-                let mut bytes = Vec::new();
-                write::push_struct(&fields, |field| pair[field], &mut bytes)?;
-                entries.push(bytes);
-            }
-            out.push_list(&entry, &entries.iter().map(|bytes| Some(&bytes[..])).collect::<Vec<_>>())
+            out.push_texts(|entries| {
+                for index in 0..keys.len().min(values.len()) {
+                    let pair = [keys.get(index), values.get(index)];
+                    bytes.clear();
+                    packer.push(|field| pair[field], &mut bytes)?;
+                    entries.push(&bytes)?;
+                }
+                Ok(())
+            })
         })
     });
     Some(Resolved::infallible(vec![map.ty.clone()], returns, kernel))

@@ -34,6 +34,7 @@ impl Args {
         self.get(arg, row).map(text)
     }
 
+    #[inline]
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }

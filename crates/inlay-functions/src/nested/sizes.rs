@@ -345,6 +345,29 @@ fn joined<'a>(element: &LogicalType, lists: impl Iterator<Item = &'a [u8]>) -> R
     Ok(parts)
 }
 
+/// Appends the elements of lists if all have a fixed width and none is NULL; whether it did.
+fn push_runs(element: &LogicalType, lists: Sequence<'_>, out: &mut Output) -> Result<bool> {
+    let lists =
+        (0..lists.len()).filter_map(|index| lists.get(index)).map(|list| Sequence::new(element, list));
+    let mut count = 0;
+    for list in lists.clone() {
+        if list.fixed().is_none() || !list.has_no_nulls() {
+            return Ok(false);
+        }
+        count += list.len();
+    }
+    let Ok(count) = i32::try_from(count) else { return Ok(false) };
+    out.push_with(|out| {
+        out.extend_from_slice(&count.to_le_bytes());
+        for run in lists.filter_map(|list| list.fixed()) {
+            limits::grow_at_once(out, run.len())?;
+            out.extend_from_slice(run);
+        }
+        Ok(())
+    })?;
+    Ok(true)
+}
+
 fn resolve_flatten(args: &[ArgType]) -> Option<Resolved> {
     let [list] = args else { return None };
     let inner = element(&list.ty)?.clone();
@@ -353,6 +376,10 @@ fn resolve_flatten(args: &[ArgType]) -> Option<Resolved> {
     let returns = ty.clone();
     let kernel = kernel(move |args, len, out| {
         each_known(args, &ty, len, out, |args, row, out| {
+            let lists = Sequence::new(&inner, args.get(0, row).unwrap_or_default());
+            if inner != LogicalType::Null && push_runs(&flat, lists, out)? {
+                return Ok(());
+            }
             let lists = all(&Sequence::new(&inner, args.get(0, row).unwrap_or_default()))?;
             let lists = lists.into_iter().flatten().filter(|_| inner != LogicalType::Null);
             out.push_list(&flat, &joined(&flat, lists)?)

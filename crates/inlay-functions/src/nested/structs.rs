@@ -51,10 +51,11 @@ pub(super) fn pack(fields: Vec<Field>) -> Option<Resolved> {
     let ty = LogicalType::Struct(fields.into());
     ty.check_depth().ok()?;
     let returns = ty.clone();
+    let LogicalType::Struct(fields) = &ty else { return None };
+    let packer = write::StructPacker::new(fields);
     let kernel = kernel(move |args, len, out| {
-        let LogicalType::Struct(fields) = &ty else { return Err(Error::internal("a struct is none")) };
         each(args, &ty, len, out, |args, row, out| {
-            out.push_with(|out| write::push_struct(fields, |field| args.get(field, row), out))
+            out.push_with(|out| packer.push(|field| args.get(field, row), out))
         })
     });
     Some(Resolved::infallible(types, returns, kernel))

@@ -106,41 +106,52 @@ fn vectors(args: &[ArgType]) -> Option<(LogicalType, Vec<LogicalType>)> {
     Some((wanted, types))
 }
 
-fn numbers(element: &LogicalType, bytes: &[u8]) -> Result<Vec<f64>> {
-    let list = Sequence::new(element, bytes);
-    let number = |index: usize| {
-        let bytes = list.get(index).ok_or_else(|| Error::invalid_argument("a vector has a NULL element"))?;
-        Ok(match element {
-            Real => bytes.first_chunk().map_or(0.0, |raw| f64::from(f32::from_le_bytes(*raw))),
-            _ => super::rows::double(bytes),
-        })
-    };
-    (0..list.len()).map(number).collect()
-}
-
-fn pairs(element: &LogicalType, left: &[u8], right: &[u8]) -> Result<Vec<(f64, f64)>> {
-    let (left, right) = (numbers(element, left)?, numbers(element, right)?);
+/// The pairs of elements of two vectors, in the place of what is there.
+fn pairs(element: &LogicalType, left: &[u8], right: &[u8], pairs: &mut Vec<(f64, f64)>) -> Result<()> {
+    let [left, right] = [left, right].map(|bytes| Sequence::new(element, bytes));
+    let has_nulls = |list: &Sequence<'_>| !list.has_no_nulls() && (0..list.len()).any(|i| list.is_null(i));
+    if has_nulls(&left) || has_nulls(&right) {
+        return Err(Error::invalid_argument("a vector has a NULL element"));
+    }
     if left.len() != right.len() {
         let (left, right) = (left.len(), right.len());
         return Err(Error::invalid_argument(format!("vectors of {left} and of {right} elements")));
     }
-    Ok(left.into_iter().zip(right).collect())
+    let (Some(left), Some(right)) = (left.fixed(), right.fixed()) else {
+        return Err(Error::internal(format!("vectors of {element}")));
+    };
+    pairs.clear();
+    match element {
+        Real => {
+            let number = |raw: &[u8; 4]| f64::from(f32::from_le_bytes(*raw));
+            let both = left.as_chunks().0.iter().zip(right.as_chunks().0);
+            pairs.extend(both.map(|(left, right)| (number(left), number(right))));
+        }
+        _ => {
+            let number = |raw: &[u8; 8]| f64::from_le_bytes(*raw);
+            let both = left.as_chunks().0.iter().zip(right.as_chunks().0);
+            pairs.extend(both.map(|(left, right)| (number(left), number(right))));
+        }
+    }
+    Ok(())
 }
 
 fn resolve(args: &[ArgType], measure: Measure) -> Option<Resolved> {
     let (ty, types) = vectors(args)?;
     let returns = ty.clone();
     let kernel = kernel(move |args, len, out| {
+        let mut found = Vec::new();
         each_known(args, &ty, len, out, |args, row, out| {
-            let pairs =
-                pairs(&ty, args.get(0, row).unwrap_or_default(), args.get(1, row).unwrap_or_default())?;
+            let [left, right] = [0, 1].map(|arg| args.get(arg, row).unwrap_or_default());
+            pairs(&ty, left, right, &mut found)?;
+            let pairs = &found;
             // There is no angle between vectors of nothing.
-            if pairs.is_empty() && measure(&pairs).is_nan() {
+            if pairs.is_empty() && measure(pairs).is_nan() {
                 return out.push(None);
             }
             match ty {
-                Real => out.push(Some(&(measure(&pairs) as f32).to_le_bytes())),
-                _ => out.push_double(measure(&pairs)),
+                Real => out.push(Some(&(measure(pairs) as f32).to_le_bytes())),
+                _ => out.push_double(measure(pairs)),
             }
         })
     });
@@ -158,8 +169,9 @@ fn resolve_cross(args: &[ArgType]) -> Option<Resolved> {
     let returns = ty.clone();
     let kernel = kernel(move |args, len, out| {
         each_known(args, &ty, len, out, |args, row, out| {
-            let p =
-                pairs(&wanted, args.get(0, row).unwrap_or_default(), args.get(1, row).unwrap_or_default())?;
+            let [left, right] = [0, 1].map(|arg| args.get(arg, row).unwrap_or_default());
+            let mut p = Vec::new();
+            pairs(&wanted, left, right, &mut p)?;
             let [a, b, c] = p[..] else {
                 return Err(Error::internal("a vector of three has other than three"));
             };

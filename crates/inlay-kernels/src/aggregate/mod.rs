@@ -12,6 +12,7 @@ mod average;
 pub mod bins;
 pub mod bit_strings;
 mod bits;
+mod by_rank;
 mod collect;
 mod column;
 mod count;
@@ -50,6 +51,7 @@ pub mod temporal;
 mod tests;
 
 pub use average::{average, count_of, quotient, sum_of};
+pub use by_rank::{ByRank, RankedFrames};
 pub use collect::{KeptColumn, KeptRows, KeptRowsMut};
 pub use column::Column;
 pub use count::NullCount;
@@ -127,6 +129,11 @@ pub trait GroupedAccumulator: Send + Sync {
         None
     }
 
+    /// What makes results of rows that are found by their rank, if the function's results are made of few of them.
+    fn by_rank(&self) -> Option<&dyn ByRank> {
+        None
+    }
+
     /// Bytes held.
     fn memory_size(&self) -> usize;
 
@@ -174,7 +181,6 @@ pub fn create(
         | AggregateKind::CovarPop
         | AggregateKind::CovarSamp => moments::create(function),
         AggregateKind::StringAgg => joined::create(function),
-        AggregateKind::Median | AggregateKind::QuantileCont => quantile::continuous(function, total),
         AggregateKind::Mode => Ok(frequency::mode(function)),
         AggregateKind::ApproxCountDistinct => Ok(hyperloglog::create()),
         AggregateKind::Declared(rules) => (rules.create)(function, total),

@@ -8,6 +8,7 @@
 //! are read again. Both give the same: values that differ have an order, also if they are equal in SQL.
 
 use super::bits::unsupported;
+use super::by_rank::{ByRank, FrameValues, RankedFrames};
 use super::collect::{GroupRows, KeptRows, KeptRowsMut};
 use super::column::Column;
 use super::fractions::Parameter;
@@ -320,6 +321,8 @@ pub(super) enum Groups<'a> {
     Kept(Range<usize>),
     /// One, of which some values are known.
     Read(&'a mut Known),
+    /// Frames of rows of a vector, found by their rank.
+    Frames(&'a Vector, &'a dyn RankedFrames),
 }
 
 impl Groups<'_> {
@@ -327,6 +330,7 @@ impl Groups<'_> {
         match self {
             Groups::Kept(groups) => groups.len(),
             Groups::Read(_) => 1,
+            Groups::Frames(_, frames) => frames.frame_count(),
         }
     }
 }
@@ -433,6 +437,21 @@ impl Quantiles {
                     results.end_row();
                 }
             }
+            Groups::Frames(values, frames) => {
+                let values = values.values::<T>();
+                let value = |row: u32| key(values[row as usize]);
+                for frame in 0..frames.frame_count() {
+                    if frames.row_count(frame) == 0 {
+                        results.push_null();
+                        continue;
+                    }
+                    for &fraction in fractions {
+                        let mut values = FrameValues::new(frames, frame, &value);
+                        results.child().push_native(result(&mut values, fraction));
+                    }
+                    results.end_row();
+                }
+            }
             Groups::Read(known) if known.is_empty() => results.push_null(),
             Groups::Read(known) => {
                 let found: Vec<R> = fractions.iter().map(|fraction| result(known, *fraction)).collect();
@@ -464,6 +483,22 @@ impl Quantiles {
                         let order = |a: &u32, b: &u32| order_distinct(ty, bytes(*a), bytes(*b));
                         let row = *rows.select_nth_unstable_by(index, order).1;
                         results.child().push_bytes(bytes(row));
+                    }
+                    results.end_row();
+                }
+            }
+            Groups::Frames(values, frames) => {
+                for frame in 0..frames.frame_count() {
+                    let count = frames.row_count(frame);
+                    if count == 0 {
+                        results.push_null();
+                        continue;
+                    }
+                    for &fraction in fractions {
+                        let row = frames.row(frame, discrete_position(fraction, count));
+                        results
+                            .child()
+                            .push_bytes(values.views()[row as usize].bytes(values.heap().buffers()));
                     }
                     results.end_row();
                 }
@@ -623,12 +658,54 @@ impl GroupedAccumulator for Quantiles {
         Some(Box::new(self.read(selection::CAPACITY)))
     }
 
+    fn by_rank(&self) -> Option<&dyn ByRank> {
+        Some(self)
+    }
+
     fn memory_size(&self) -> usize {
         self.values.memory_size() + self.rows.memory_size()
     }
 
     fn as_any(&self) -> &dyn Any {
         self
+    }
+}
+
+impl ByRank for Quantiles {
+    fn order(&self, values: &Vector, rows: &mut [u32]) {
+        macro_rules! of {
+            ($t:ty, $key:expr) => {{
+                let (values, key) = (values.values::<$t>(), $key);
+                rows.sort_unstable_by(|a, b| key(values[*a as usize]).order(&key(values[*b as usize])));
+            }};
+        }
+        match values.physical_type() {
+            PhysicalType::Bool | PhysicalType::U8 => of!(u8, |value: u8| value),
+            PhysicalType::I8 => of!(i8, |value: i8| value),
+            PhysicalType::I16 => of!(i16, |value: i16| value),
+            PhysicalType::I32 => of!(i32, |value: i32| value),
+            PhysicalType::I64 => of!(i64, |value: i64| value),
+            PhysicalType::I128 => of!(i128, |value: i128| value),
+            PhysicalType::U16 => of!(u16, |value: u16| value),
+            PhysicalType::U32 => of!(u32, |value: u32| value),
+            PhysicalType::U64 => of!(u64, |value: u64| value),
+            PhysicalType::U128 => of!(u128, |value: u128| value),
+            PhysicalType::F32 => of!(f32, |value: f32| float_key(value.into())),
+            PhysicalType::F64 => of!(f64, float_key),
+            PhysicalType::Interval => of!(Interval, |value: Interval| value),
+            PhysicalType::View => {
+                let (ty, bytes) =
+                    (values.ty(), |row: u32| values.views()[row as usize].bytes(values.heap().buffers()));
+                rows.sort_unstable_by(|a, b| order_distinct(ty, bytes(*a), bytes(*b)));
+            }
+        }
+    }
+
+    fn results(&self, args: &[Vector], frames: &dyn RankedFrames) -> Result<Vector> {
+        let Some(values) = args.first() else { return Err(unsupported(&self.function)) };
+        let mut parameter = self.parameter.clone();
+        parameter.learn(args.get(1).as_ref(), values.len());
+        Self::new(&self.function, self.mode, parameter).results(Groups::Frames(values, frames))
     }
 }
 

@@ -88,14 +88,22 @@ impl Several {
     fn first(&self, group: usize, n: usize) -> Vec<u32> {
         let order = self.keys.as_ref().unwrap_or(&self.values);
         let item = |row: u32| Item::of_column(order, row as usize);
-        let mut rows = self.rows.rows(group as u32).to_vec();
-        rows.sort_by(|&a, &b| match (order.is_null(a as usize), order.is_null(b as usize)) {
-            (false, false) if self.greatest => self.comparator.compare(item(b), item(a)),
-            (false, false) => self.comparator.compare(item(a), item(b)),
-            (a_is_null, b_is_null) => a_is_null.cmp(&b_is_null),
-        });
+        let compare = |&(a, place): &(u32, u32), &(b, other): &(u32, u32)| {
+            let by_value = match (order.is_null(a as usize), order.is_null(b as usize)) {
+                (false, false) if self.greatest => self.comparator.compare(item(b), item(a)),
+                (false, false) => self.comparator.compare(item(a), item(b)),
+                (a_is_null, b_is_null) => a_is_null.cmp(&b_is_null),
+            };
+            by_value.then(place.cmp(&other))
+        };
+        let mut rows: Vec<(u32, u32)> = self.rows.rows(group as u32).iter().copied().zip(0..).collect();
+        // Most rows are not among the first ones and need no order among themselves.
+        if n > 0 && n < rows.len() {
+            rows.select_nth_unstable_by(n - 1, compare);
+        }
         rows.truncate(n);
-        rows
+        rows.sort_unstable_by(compare);
+        rows.into_iter().map(|(row, _)| row).collect()
     }
 
     /// Drops rows that are not among the first of their groups.

@@ -60,7 +60,13 @@ pub(super) fn cast_numbers(
         (LogicalType::Decimal { scale: from, .. }, LogicalType::Decimal { precision, scale }) => {
             decimal_to_decimal(input, from, (precision, scale), or_null, out)
         }
+        (LogicalType::Decimal { scale, .. }, to) if to.is_integer() => {
+            decimal_to_integer(input, scale, &to, or_null, out)
+        }
         (LogicalType::Decimal { .. }, _) => None,
+        (LogicalType::Double, LogicalType::Decimal { precision, scale }) => {
+            double_to_decimal(input, (precision, scale), or_null, out)
+        }
         (from, LogicalType::Decimal { precision, scale })
             if from.is_integer() || from == LogicalType::Boolean =>
         {
@@ -163,6 +169,71 @@ fn decimal_to_double(
     })
 }
 
+/// Rounded half away from zero, as single values are. Decimals of 128 bits go value by value.
+fn decimal_to_integer(
+    input: &Vector,
+    scale: u8,
+    to: &LogicalType,
+    or_null: bool,
+    out: &mut Vector,
+) -> Option<Result<()>> {
+    let divisor = 10i64.checked_pow(u32::from(scale))?;
+    macro_rules! to {
+        ($to:ty, $from:ty) => {
+            run(input, to, or_null, out, move |v: $from| {
+                let wide = i64::from(v);
+                let (quotient, rest) = (wide / divisor, wide % divisor);
+                let away = i64::from(rest.abs() >= divisor / 2 && rest != 0);
+                let whole = quotient + if wide < 0 { -away } else { away };
+                let converted = whole as $to;
+                #[allow(unused_comparisons)]
+                let wrong = converted as i64 != whole || (converted < 0) != (whole < 0);
+                (converted, wrong)
+            })
+        };
+    }
+    match input.physical_type() {
+        PhysicalType::I16 => with_carrier!(to.physical(), to!(i16)),
+        PhysicalType::I32 => with_carrier!(to.physical(), to!(i32)),
+        PhysicalType::I64 => with_carrier!(to.physical(), to!(i64)),
+        _ => None,
+    }
+}
+
+/// The integer nearest to a float, halves away from zero: what [`f64::round`] gives, without a call.
+#[inline(always)]
+fn rounded(value: f64) -> f64 {
+    // Beyond 2^52 all are whole. Below, the largest float under a half keeps what is less than half from reaching the next one.
+    let moved = (value + 0.499_999_999_999_999_94_f64.copysign(value)) as i64 as f64;
+    if value.abs() < 4_503_599_627_370_496.0 { moved } else { value }
+}
+
+fn double_to_decimal(
+    input: &Vector,
+    (precision, scale): (u8, u8),
+    or_null: bool,
+    out: &mut Vector,
+) -> Option<Result<()>> {
+    let to = LogicalType::decimal(precision, scale);
+    let (power, limit) = (10f64.powi(i32::from(scale)), 10i64.checked_pow(u32::from(precision))?);
+    macro_rules! to {
+        ($to:ty) => {
+            run(input, &to, or_null, out, move |v: f64| {
+                let scaled = rounded(v * power);
+                // Out of range saturates, beyond every limit; what is not a number is no 0.
+                let whole = scaled as i64;
+                (whole as $to, scaled.is_nan() || whole >= limit || whole <= -limit)
+            })
+        };
+    }
+    match to.physical() {
+        PhysicalType::I16 => Some(to!(i16)),
+        PhysicalType::I32 => Some(to!(i32)),
+        PhysicalType::I64 => Some(to!(i64)),
+        _ => None,
+    }
+}
+
 fn integer_to_decimal(
     input: &Vector,
     (precision, scale): (u8, u8),
@@ -255,4 +326,80 @@ fn round_i64(input: &Vector, digits: u8, to: &LogicalType, or_null: bool, out: &
         let rounded = quotient + if v < 0 { -away } else { away };
         (rounded, rounded >= limit || rounded <= -limit)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cast::{cast, cast_value};
+    use inlay_types::Value;
+
+    #[test]
+    fn rounding_is_that_of_the_library() {
+        let halves = (-20..20).map(|half| f64::from(half) / 2.0);
+        let near = [
+            0.499_999_999_999_999_94,
+            0.5,
+            1.5,
+            2.5,
+            4_503_599_627_370_495.5,
+            1e15 + 0.5,
+            1e300,
+            f64::INFINITY,
+        ];
+        for value in halves.chain(near).chain(near.map(|value| -value)) {
+            assert_eq!(rounded(value), value.round(), "{value}");
+            let below = f64::from_bits(value.to_bits().wrapping_sub(1));
+            assert!(rounded(below) == below.round() || below.is_nan(), "{below}");
+        }
+    }
+
+    /// Loops give what single values do, NULL where those fail.
+    #[test]
+    fn loops_of_decimals_are_those_of_single_values() {
+        let decimals = [
+            0i64,
+            1,
+            49,
+            50,
+            51,
+            149,
+            150,
+            -49,
+            -50,
+            -51,
+            -150,
+            12_749,
+            12_750,
+            999_999,
+            -999_999,
+            9_999_999_950,
+        ];
+        let decimal = |precision: u8| {
+            let in_range =
+                decimals.iter().filter(move |v| v.unsigned_abs() < 10u64.pow(u32::from(precision)));
+            in_range.map(move |&v| Value::Decimal { unscaled: v.into(), precision, scale: 2 })
+        };
+        let doubles =
+            [0.0, 0.125, -0.125, 1.005, 2.5, 99.995, -99.995, 1e9, 1e18, -1e300, f64::NAN, f64::INFINITY];
+        let sources: Vec<Value> = [4, 9, 18].into_iter().flat_map(decimal).collect();
+        let integers = [
+            LogicalType::TinyInt,
+            LogicalType::UInteger,
+            LogicalType::Integer,
+            LogicalType::BigInt,
+            LogicalType::HugeInt,
+        ];
+        let targets =
+            [(4, 2), (4, 4), (9, 0), (9, 3), (18, 2), (18, 17)].map(|(p, s)| LogicalType::decimal(p, s));
+        let pairs = sources.iter().flat_map(|value| integers.iter().map(move |to| (value.clone(), to)));
+        let others =
+            doubles.iter().flat_map(|value| targets.iter().map(move |to| (Value::Double(*value), to)));
+        for (value, to) in pairs.chain(others) {
+            let input = Vector::from_sql_values(value.logical_type(), std::slice::from_ref(&value)).unwrap();
+            let mut out = Vector::empty(to.clone());
+            cast(&input, to, true, &mut out).unwrap();
+            assert_eq!(out.get(0), cast_value(&value, to).unwrap_or(Value::Null), "{value} as {to}");
+        }
+    }
 }

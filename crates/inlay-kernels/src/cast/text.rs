@@ -3,9 +3,10 @@
 use super::settle;
 use super::value::blob;
 use crate::parse;
-use inlay_types::datetime::{write_date, write_timestamp};
+use inlay_types::datetime::{write_date, write_time, write_timestamp};
 use inlay_types::digits::write_integer;
 use inlay_types::limits::{self, Meter};
+use inlay_types::nested::text::write_packed;
 use inlay_types::value::{write_decimal, write_float};
 use inlay_types::view::HeapBuilder;
 use inlay_types::{Buffer, LogicalType, Native, PhysicalType, Result, Vector};
@@ -101,8 +102,17 @@ pub(super) fn to_text(input: &Vector, out: &mut Vector) -> Result<()> {
             let values = input.values::<f64>();
             shown(input, |row, text| write_float(text, values[row], || format!("{:e}", values[row])))
         }
+        LogicalType::Boolean => {
+            let values = input.values::<u8>();
+            shown(input, |row, text| text.push_str(if values[row] == 0 { "false" } else { "true" }))
+        }
+        LogicalType::Time => shown(input, |row, text| write_time(text, input.values::<i64>()[row])),
         LogicalType::Date => shown(input, |row, text| write_date(text, input.values::<i32>()[row])),
         LogicalType::Timestamp => shown(input, |row, text| write_timestamp(text, input.values::<i64>()[row])),
+        ty if ty.is_nested() && !matches!(ty, LogicalType::Union(_)) => {
+            let heap = input.heap().buffers();
+            shown(input, |row, text| write_packed(text, ty, Some(input.views()[row].bytes(heap))))
+        }
         _ => shown(input, |row, text| {
             // Writing to a String does not fail.
             let _ = write!(text, "{}", input.get(row));

@@ -3,6 +3,9 @@
 //! Functions of JSON stand above, in the library of functions; casts, aggregates and readers of files use what is here.
 
 pub mod documents;
+mod number;
 pub mod objects;
+pub mod packed;
+pub mod scan;
 pub mod value;
 pub mod values;

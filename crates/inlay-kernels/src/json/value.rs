@@ -1,5 +1,6 @@
 //! JSON documents as trees: reading, writing, and paths into them.
 
+use super::number::is_exact;
 use inlay_types::limits::Meter;
 use inlay_types::{Error, Result};
 use std::borrow::Cow;
@@ -355,24 +356,6 @@ pub fn raw_members(text: &str) -> Result<Vec<(Cow<'_, str>, &str)>> {
     let mut reader = Reader { text, at: 0, meter: Meter::of_rows(), refused: None };
     let members = reader.raw_members();
     reader.refused.map_or(Ok(members), Err)
-}
-
-/// Digits that a double always keeps.
-const DIGITS_KEPT: usize = 15;
-
-/// Whether a double is written with the digits that it was read from.
-fn is_exact(text: &str, value: f64) -> bool {
-    if text.len() <= DIGITS_KEPT {
-        return true;
-    }
-    let digits = |text: &str| {
-        let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
-        let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
-        digits.trim_matches('0').to_string()
-    };
-    // Whole numbers beyond HUGEINT and fractions beyond any DECIMAL are what they are as doubles.
-    let wanted = digits(text);
-    wanted.len() <= DIGITS_KEPT || !value.is_finite() || digits(&format!("{value:e}")) == wanted
 }
 
 struct Reader<'a> {

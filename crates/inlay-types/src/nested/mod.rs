@@ -39,6 +39,7 @@ use crate::{LogicalType, PhysicalType};
 const HAS_NULLS: u32 = 1 << 31;
 
 /// Bytes of each value in packed form; `None` for types carried as views.
+#[inline]
 pub fn fixed_width(ty: &LogicalType) -> Option<usize> {
     match ty.physical() {
         PhysicalType::View => None,

@@ -1,8 +1,8 @@
 //! Vectors of nested values from vectors of their parts.
 
-use super::write::{push_fixed, push_map, push_sequence, push_struct};
+use super::write::{StructPacker, push_fixed, push_map, push_sequence};
 use crate::limits::Meter;
-use crate::{Bitmap, Error, LogicalType, PhysicalType, Result, Vector, VectorBuilder};
+use crate::{Bitmap, Error, LogicalType, PhysicalType, Result, Vector, VectorBuilder, View};
 
 /// Rows of a vector as canonical bytes, as they lie in nested values.
 pub struct Parts {
@@ -11,6 +11,7 @@ pub struct Parts {
     /// Rows of fixed width in canonical form, when the vector's memory is not.
     canonical: Option<Vec<u8>>,
     width: usize,
+    is_view: bool,
 }
 
 impl Parts {
@@ -36,17 +37,18 @@ impl Parts {
             bytes.chunks_exact(width).for_each(|value| push_fixed(physical, value, &mut out));
             out
         });
-        Self { flat, is_constant, canonical, width }
+        Self { is_view: physical == PhysicalType::View, flat, is_constant, canonical, width }
     }
 
     /// The canonical bytes of a row; `None` when it is NULL.
+    #[inline]
     pub fn get(&self, row: usize) -> Option<&[u8]> {
         let row = if self.is_constant { 0 } else { row };
-        if self.flat.is_null(row) {
+        if self.flat.validity().is_some_and(|validity| !validity.get(row)) {
             return None;
         }
-        if self.flat.physical_type() == PhysicalType::View {
-            return Some(self.flat.views()[row].bytes(self.flat.heap().buffers()));
+        if self.is_view {
+            return Some(self.flat.data().typed::<View>()[row].bytes(self.flat.heap().buffers()));
         }
         let bytes = self.canonical.as_deref().unwrap_or_else(|| self.flat.data().bytes());
         Some(&bytes[row * self.width..(row + 1) * self.width])
@@ -54,7 +56,7 @@ impl Parts {
 
     /// Rows `from..to` as packed elements, when none of them can be NULL and all have a fixed width.
     fn run(&self, from: usize, to: usize) -> Option<&[u8]> {
-        if self.flat.validity().is_some() || self.flat.physical_type() == PhysicalType::View {
+        if self.flat.validity().is_some() || self.is_view {
             return None;
         }
         let bytes = self.canonical.as_deref().unwrap_or_else(|| self.flat.data().bytes());
@@ -150,7 +152,8 @@ pub fn pack_struct(
     };
     check(fields.len() == children.len() && children.iter().all(|child| child.len() >= len))?;
     let parts: Vec<Parts> = children.iter().map(|child| Parts::new(child)).collect();
-    build(ty, len, validity, |row, out| push_struct(fields, |index| parts[index].get(row), out))
+    let packer = StructPacker::new(fields);
+    build(ty, len, validity, |row, out| packer.push(|index| parts[index].get(row), out))
 }
 
 /// Maps of type `ty`: row `i` holds the pairs `offsets[i] .. offsets[i + 1]`. A key that is NULL or occurs twice in a map

@@ -5,15 +5,18 @@ use crate::{Field, Interval, LogicalType, PhysicalType, Value};
 use std::sync::Arc;
 
 /// Little-endian number at `at`; 0 behind the end.
+#[inline]
 pub(super) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..at + 4).map_or(0, |b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
 }
 
+#[inline]
 fn bit_at(bytes: &[u8], index: usize) -> bool {
     bytes.get(index / 8).is_some_and(|byte| byte >> (index % 8) & 1 == 1)
 }
 
 /// Bytes from `from` to `to` as far as they are there.
+#[inline]
 fn part(bytes: &[u8], from: usize, to: usize) -> &[u8] {
     let from = from.min(bytes.len());
     &bytes[from..to.clamp(from, bytes.len())]
@@ -32,6 +35,7 @@ pub struct Sequence<'a> {
 
 impl<'a> Sequence<'a> {
     /// The packed elements of type `element`.
+    #[inline]
     pub fn new(element: &LogicalType, bytes: &'a [u8]) -> Self {
         let header = u32_at(bytes, 0);
         let mut count = (header & !HAS_NULLS) as usize;
@@ -51,6 +55,7 @@ impl<'a> Sequence<'a> {
     }
 
     /// Number of elements.
+    #[inline]
     pub fn len(&self) -> usize {
         self.count
     }
@@ -61,16 +66,19 @@ impl<'a> Sequence<'a> {
     }
 
     /// Whether element `index` is NULL.
+    #[inline]
     pub fn is_null(&self, index: usize) -> bool {
         self.validity.is_some_and(|validity| !bit_at(validity, index))
     }
 
     /// Whether no element is NULL.
+    #[inline]
     pub fn has_no_nulls(&self) -> bool {
         self.validity.is_none()
     }
 
     /// The packed bytes of element `index`, NULL or not.
+    #[inline]
     pub fn bytes(&self, index: usize) -> &'a [u8] {
         match self.width {
             Some(width) => part(self.data, index * width, (index + 1) * width),
@@ -82,11 +90,13 @@ impl<'a> Sequence<'a> {
     }
 
     /// The packed bytes of element `index`; `None` when it is NULL.
+    #[inline]
     pub fn get(&self, index: usize) -> Option<&'a [u8]> {
         (!self.is_null(index)).then(|| self.bytes(index))
     }
 
     /// All elements of fixed width, back to back.
+    #[inline]
     pub fn fixed(&self) -> Option<&'a [u8]> {
         self.width.map(|width| part(self.data, 0, self.count * width))
     }
@@ -96,6 +106,12 @@ impl<'a> Sequence<'a> {
 pub fn map_parts<'a>(types: &(LogicalType, LogicalType), bytes: &'a [u8]) -> (Sequence<'a>, Sequence<'a>) {
     let split = 4 + u32_at(bytes, 0) as usize;
     (Sequence::new(&types.0, part(bytes, 4, split)), Sequence::new(&types.1, part(bytes, split, bytes.len())))
+}
+
+/// Keys and values of a map as the packed lists that they are.
+pub fn map_lists(bytes: &[u8]) -> (&[u8], &[u8]) {
+    let split = 4 + u32_at(bytes, 0) as usize;
+    (part(bytes, 4, split), part(bytes, split, bytes.len()))
 }
 
 /// Where the parts of a struct lie.
@@ -141,6 +157,7 @@ impl StructLayout {
     }
 
     /// The packed bytes of a field; `None` when it is NULL.
+    #[inline]
     pub fn field<'a>(&self, bytes: &'a [u8], index: usize) -> Option<&'a [u8]> {
         if !bit_at(bytes, index) {
             return None;

@@ -279,3 +279,81 @@ fn pairs_of_bytes_are_stored_as_one() {
         assert_eq!(vector.get(row), Value::Blob([*head, *tail].concat()));
     }
 }
+
+/// What a packer writes is what single structs are written as, with and without NULLs, and lists in one pass are lists.
+#[test]
+fn packers_write_what_single_values_are_written_as() {
+    use super::write::{StructPacker, push_sequence, push_struct};
+    use crate::{Field, LogicalType};
+    let fields = [
+        Field::new("a", LogicalType::Integer),
+        Field::new("b", LogicalType::Varchar),
+        Field::new("c", LogicalType::HugeInt),
+        Field::new("d", LogicalType::Blob),
+        Field::new("e", LogicalType::Boolean),
+    ];
+    let values: [&[u8]; 5] = [&[1, 2, 3, 4], b"text", &[7; 16], b"", &[1]];
+    let packer = StructPacker::new(&fields);
+    for mask in 0..32u32 {
+        let get = |index: usize| (mask >> index & 1 == 1).then_some(values[index]);
+        let (mut found, mut expected) = (vec![9], vec![9]);
+        packer.push(get, &mut found).unwrap();
+        push_struct(&fields, get, &mut expected).unwrap();
+        assert_eq!(found, expected, "{mask}");
+        for (element, value) in [(LogicalType::Integer, values[0]), (LogicalType::Varchar, values[1])] {
+            let get = |index: usize| (mask >> index & 1 == 1).then_some(value);
+            let mut list = Vec::new();
+            push_sequence(&element, 5, get, &mut list).unwrap();
+            let read = super::Sequence::new(&element, &list);
+            let elements: Vec<_> = (0..read.len()).map(|index| read.get(index)).collect();
+            assert_eq!(elements, (0..5).map(get).collect::<Vec<_>>(), "{element} {mask}");
+            assert_eq!(read.has_no_nulls(), mask == 31);
+        }
+    }
+}
+
+/// The text of a packed value is that of the value.
+#[test]
+fn packed_values_are_shown_as_values_are() {
+    use super::{text, write::push_value};
+    use crate::{Field, LogicalType, Value};
+    use std::sync::Arc;
+    let scalars = [
+        Value::Integer(-5),
+        Value::BigInt(i64::MIN),
+        Value::SmallInt(7),
+        Value::Double(1.5),
+        Value::Boolean(true),
+        Value::Varchar("it's, NULL".into()),
+        Value::Varchar("null".into()),
+        Value::Varchar(String::new()),
+        Value::Date(19_000),
+        Value::Null,
+    ];
+    for scalar in scalars {
+        let ty = if scalar.is_null() { LogicalType::Varchar } else { scalar.logical_type() };
+        let list = |values| Value::List { element: Arc::new(ty.clone()), values };
+        let fields = |names: [&str; 2]| -> Arc<[Field]> {
+            names.map(|name| Field::new(name, ty.clone())).to_vec().into()
+        };
+        let both = vec![scalar.clone(), Value::Null];
+        for value in [
+            list(both.clone()),
+            list(Vec::new()),
+            Value::Struct { fields: fields(["a b", "it's"]), values: both.clone() },
+            Value::Struct { fields: fields(["", ""]), values: both.clone() },
+            Value::Map {
+                types: Arc::new((LogicalType::Varchar, ty.clone())),
+                entries: vec![(Value::Varchar("k=".into()), scalar.clone())],
+            },
+        ] {
+            let ty = value.logical_type();
+            let (mut packed, mut found, mut expected) = (Vec::new(), String::new(), String::new());
+            push_value(&ty, &value, &mut packed).unwrap();
+            text::write_packed(&mut found, &ty, Some(&packed));
+            text::write(&mut expected, &value);
+            assert_eq!(found, expected);
+            assert_eq!(expected, value.to_string());
+        }
+    }
+}

@@ -3,7 +3,9 @@
 //! `[1, NULL]`, `{'a': 1}`, `(1, x)`, `{k=v}`. Texts inside are quoted when they could be misread: when they are empty,
 //! read as NULL, begin or end with a space, or hold one of `()[]{},:='"\`; quotes and backslashes in them get a backslash.
 
-use crate::Value;
+use super::read::{Sequence, StructLayout, map_parts, value};
+use crate::digits::write_integer;
+use crate::{LogicalType, Value};
 use std::fmt::Write;
 
 /// Appends the text of a value that stands inside of another, or of a nested value.
@@ -51,6 +53,50 @@ pub fn write(out: &mut String, value: &Value) {
         Value::Json(text) => out.push_str(text),
         Value::Varchar(text) => write_text(out, text),
         other => write_text(out, &other.to_string()),
+    }
+}
+
+/// Appends the text of a packed value, as [`write`] does of the value that it is.
+pub fn write_packed(out: &mut String, ty: &LogicalType, bytes: Option<&[u8]>) {
+    let Some(bytes) = bytes else { return out.push_str("NULL") };
+    match ty {
+        LogicalType::List(element) | LogicalType::Array(element, _) => {
+            let list = Sequence::new(element, bytes);
+            out.push('[');
+            for index in 0..list.len() {
+                comma(out, index);
+                write_packed(out, element, list.get(index));
+            }
+            out.push(']');
+        }
+        LogicalType::Struct(fields) if !ty.is_tuple() => {
+            let layout = StructLayout::new(fields);
+            out.push('{');
+            for (index, field) in fields.iter().enumerate() {
+                comma(out, index);
+                write_quoted(out, &field.name);
+                out.push_str(": ");
+                write_packed(out, &field.ty, layout.field(bytes, index));
+            }
+            out.push('}');
+        }
+        LogicalType::Map(types) => {
+            let (keys, values) = map_parts(types, bytes);
+            out.push('{');
+            for index in 0..keys.len().min(values.len()) {
+                comma(out, index);
+                write_packed(out, &types.0, keys.get(index));
+                out.push('=');
+                write_packed(out, &types.1, values.get(index));
+            }
+            out.push('}');
+        }
+        LogicalType::Varchar => write_text(out, std::str::from_utf8(bytes).unwrap_or_default()),
+        LogicalType::Integer => {
+            write_integer(out, bytes.first_chunk().map_or(0, |b| i32::from_le_bytes(*b)).into())
+        }
+        LogicalType::BigInt => write_integer(out, bytes.first_chunk().map_or(0, |b| i64::from_le_bytes(*b))),
+        other => write(out, &value(other, bytes)),
     }
 }
 

@@ -24,9 +24,21 @@ impl Row<'_> {
 }
 
 /// The rows of a flat vector.
-fn row(flat: &Vector, index: usize) -> Row<'_> {
-    let view = flat.views()[index];
-    Row { bytes: flat.views()[index].bytes(flat.heap().buffers()), view }
+struct Rows<'a> {
+    views: &'a [View],
+    heap: &'a [Buffer],
+}
+
+impl<'a> Rows<'a> {
+    fn of(flat: &'a Vector) -> Self {
+        Self { views: flat.views(), heap: flat.heap().buffers() }
+    }
+
+    #[inline]
+    fn get(&self, index: usize) -> Row<'a> {
+        let view = &self.views[index];
+        Row { bytes: view.bytes(self.heap), view: *view }
+    }
 }
 
 /// A vector being made of parts.
@@ -107,6 +119,7 @@ pub fn unpack_lists(lists: &Vector) -> Result<(Vector, Vec<u32>)> {
         return Err(Error::internal(format!("{} unpacked as lists", lists.ty())));
     };
     let flat = lists.flatten();
+    let rows = Rows::of(&flat);
     let mut offsets = Vec::with_capacity(flat.len() + 1);
     offsets.push(0);
     let width = fixed_width(element);
@@ -123,11 +136,11 @@ pub fn unpack_lists(lists: &Vector) -> Result<(Vector, Vec<u32>)> {
     }
     drop(held);
     let counts = (0..flat.len()).filter(|&index| !flat.is_null(index));
-    let parts = counts.map(|index| Sequence::new(element, row(&flat, index).bytes).len()).sum::<usize>();
+    let parts = counts.map(|index| Sequence::new(element, rows.get(index).bytes).len()).sum::<usize>();
     let mut child = Builder::new(element, parts)?;
     for index in 0..flat.len() {
         if !flat.is_null(index) {
-            let row = row(&flat, index);
+            let row = rows.get(index);
             child.push_all(row, Sequence::new(element, row.bytes));
         }
         offsets.push(super::write::size(child.len)?);
@@ -141,14 +154,15 @@ pub fn unpack_maps(maps: &Vector) -> Result<(Vector, Vector, Vec<u32>)> {
         return Err(Error::internal(format!("{} unpacked as maps", maps.ty())));
     };
     let flat = maps.flatten();
+    let rows = Rows::of(&flat);
     let counts = (0..flat.len()).filter(|&index| !flat.is_null(index));
-    let parts = counts.map(|index| map_parts(types, row(&flat, index).bytes).0.len()).sum::<usize>();
+    let parts = counts.map(|index| map_parts(types, rows.get(index).bytes).0.len()).sum::<usize>();
     let (mut keys, mut values) = (Builder::new(&types.0, parts)?, Builder::new(&types.1, parts)?);
     let mut offsets = Vec::with_capacity(flat.len() + 1);
     offsets.push(0);
     for index in 0..flat.len() {
         if !flat.is_null(index) {
-            let row = row(&flat, index);
+            let row = rows.get(index);
             let (k, v) = map_parts(types, row.bytes);
             for pair in 0..k.len().min(v.len()) {
                 keys.push(row, k.get(pair));
@@ -170,12 +184,13 @@ pub fn extract_elements(
         return Err(Error::internal(format!("an element of {}", lists.ty())));
     };
     let flat = lists.flatten();
+    let rows = Rows::of(&flat);
     if let Some(width) = fixed_width(element) {
         return Ok(fixed::element(&flat, element, width, &mut choose));
     }
     let mut child = Builder::new(element, flat.len())?;
     for at in 0..flat.len() {
-        let row = row(&flat, at);
+        let row = rows.get(at);
         let sequence = Sequence::new(element, row.bytes);
         let chosen = if flat.is_null(at) { None } else { choose(at, sequence.len()) };
         child.push(row, chosen.filter(|&index| index < sequence.len()).and_then(|index| sequence.get(index)));
@@ -193,12 +208,13 @@ pub fn extract_field(structs: &Vector, index: usize) -> Result<Vector> {
     };
     let layout = StructLayout::new(fields);
     let flat = structs.flatten();
+    let rows = Rows::of(&flat);
     if let Some((offset, width)) = layout.fixed(index) {
         return Ok(fixed::field(&flat, &field.ty, index, offset, width));
     }
     let mut child = Builder::new(&field.ty, flat.len())?;
     for at in 0..flat.len() {
-        let row = row(&flat, at);
+        let row = rows.get(at);
         child.push(row, if flat.is_null(at) { None } else { layout.field(row.bytes, index) });
     }
     Ok(child.finish(flat.heap()))
@@ -216,13 +232,14 @@ pub fn unpack_unions(unions: &Vector) -> Result<(Vec<u8>, Vec<Vector>)> {
         return Err(Error::internal(format!("{} unpacked as unions", unions.ty())));
     };
     let flat = unions.flatten();
+    let rows = Rows::of(&flat);
     let mut children = members
         .iter()
         .map(|member| Builder::new(&member.ty, flat.len()))
         .collect::<Result<Vec<Builder>>>()?;
     let mut tags = Vec::with_capacity(flat.len());
     for index in 0..flat.len() {
-        let row = row(&flat, index);
+        let row = rows.get(index);
         let (tag, part) = if flat.is_null(index) { (0, None) } else { union_parts(row.bytes) };
         let tag = if usize::from(tag) < children.len() { tag } else { 0 };
         for (member, child) in children.iter_mut().enumerate() {

@@ -31,6 +31,9 @@ pub fn push_sequence<'a>(
     get: impl Fn(usize) -> Option<&'a [u8]> + Copy,
     out: &mut Vec<u8>,
 ) -> Result<()> {
+    if push_without_nulls(element, count, get, out)? {
+        return Ok(());
+    }
     let has_nulls = (0..count).any(|index| get(index).is_none());
     let header = u32::try_from(count).ok().filter(|count| count & HAS_NULLS == 0);
     let header = header.ok_or_else(|| Error::out_of_range("a list has more than 2,147,483,647 elements"))?;
@@ -50,6 +53,43 @@ pub fn push_sequence<'a>(
         return Ok(());
     }
     push_others((0..count).map(get), out)
+}
+
+/// More elements are asked for before they are written.
+const FEW_ELEMENTS: usize = 1024;
+
+/// Appends the packed sequence in one pass if it has few elements and none is NULL; whether it did.
+#[inline]
+fn push_without_nulls<'a>(
+    element: &LogicalType,
+    count: usize,
+    get: impl Fn(usize) -> Option<&'a [u8]>,
+    out: &mut Vec<u8>,
+) -> Result<bool> {
+    if count > FEW_ELEMENTS {
+        return Ok(false);
+    }
+    let start = out.len();
+    out.extend_from_slice(&(count as u32).to_le_bytes());
+    let ends = out.len();
+    let is_fixed = fixed_width(element).is_some();
+    if !is_fixed {
+        out.resize(ends + count * 4, 0);
+    }
+    let first = out.len();
+    for index in 0..count {
+        let Some(bytes) = get(index) else {
+            out.truncate(start);
+            return Ok(false);
+        };
+        limits::grow_at_once(out, bytes.len())?;
+        out.extend_from_slice(bytes);
+        if !is_fixed {
+            let end = size(out.len() - first)?;
+            out[ends + index * 4..ends + index * 4 + 4].copy_from_slice(&end.to_le_bytes());
+        }
+    }
+    Ok(true)
 }
 
 /// Appends the ends of values without fixed width, then their bytes.
@@ -94,6 +134,50 @@ pub fn push_struct<'a>(
     }
     let others = fields.iter().enumerate().filter(|(_, field)| fixed_width(&field.ty).is_none());
     push_others(others.map(|(index, _)| get(index)), out)
+}
+
+/// Packs structs of the same fields, of which it knows the places.
+pub struct StructPacker {
+    /// Widths of the fields that have one.
+    widths: Vec<Option<usize>>,
+    /// Where the ends of the other fields lie, and where their bytes begin.
+    ends: usize,
+    texts: usize,
+}
+
+impl StructPacker {
+    /// Of structs of these fields.
+    pub fn new(fields: &[Field]) -> Self {
+        let widths: Vec<Option<usize>> = fields.iter().map(|field| fixed_width(&field.ty)).collect();
+        let ends = fields.len().div_ceil(8) + widths.iter().flatten().sum::<usize>();
+        let texts = ends + 4 * widths.iter().filter(|width| width.is_none()).count();
+        Self { widths, ends, texts }
+    }
+
+    /// Appends a packed struct, as [`push_struct`] does.
+    pub fn push<'a>(&self, get: impl Fn(usize) -> Option<&'a [u8]>, out: &mut Vec<u8>) -> Result<()> {
+        let start = out.len();
+        out.resize(start + self.texts, 0);
+        let (mut fixed, mut end) = (start + self.widths.len().div_ceil(8), start + self.ends);
+        for (index, width) in self.widths.iter().enumerate() {
+            let value = get(index);
+            if value.is_some() {
+                out[start + index / 8] |= 1 << (index % 8);
+            }
+            let bytes = value.unwrap_or_default();
+            if let Some(width) = width {
+                out[fixed..fixed + bytes.len()].copy_from_slice(bytes);
+                fixed += width;
+                continue;
+            }
+            limits::grow_at_once(out, bytes.len())?;
+            out.extend_from_slice(bytes);
+            let written = size(out.len() - start - self.texts)?;
+            out[end..end + 4].copy_from_slice(&written.to_le_bytes());
+            end += 4;
+        }
+        Ok(())
+    }
 }
 
 fn wrong(ty: &LogicalType, value: &Value) -> Error {

@@ -129,12 +129,18 @@ pub(super) fn fill<T: Copy + Default + Send + Sync>(
 /// Whether rows are to be told apart by an integer of this width.
 trait Prefix: Copy + Ord + Default + Send + Sync {
     fn of(code: u128) -> Self;
+    /// Eight bits from `shift` on.
+    fn digit(self, shift: u32) -> usize;
     fn above(self, shift: u32) -> u128;
 }
 
 impl Prefix for u64 {
     fn of(code: u128) -> Self {
         code as u64
+    }
+    #[inline(always)]
+    fn digit(self, shift: u32) -> usize {
+        (self >> shift & 0xFF) as usize
     }
     fn above(self, shift: u32) -> u128 {
         u128::from(self).checked_shr(shift).unwrap_or(0)
@@ -144,6 +150,10 @@ impl Prefix for u64 {
 impl Prefix for u128 {
     fn of(code: u128) -> Self {
         code
+    }
+    #[inline(always)]
+    fn digit(self, shift: u32) -> usize {
+        (self >> shift & 0xFF) as usize
     }
     fn above(self, shift: u32) -> u128 {
         self.checked_shr(shift).unwrap_or(0)
@@ -182,7 +192,7 @@ pub(super) fn sort(
         let parts = keys.iter().zip(&encoded).zip(&shifts).filter(|((_, encoded), _)| encoded.bits > 0);
         parts.fold(0u128, |all, ((key, encoded), &shift)| all | encoded.code(key, row) << shift)
     };
-    let sorter = Sorter { keys, open, partition_count, partition_shift: bits - partition_bits };
+    let sorter = Sorter { keys, open, partition_count, bits, partition_shift: bits - partition_bits };
     if bits <= 64 {
         let prefixes = prefixes::<u64>(context, len, &code)?;
         drop(encoded);
@@ -206,12 +216,45 @@ fn prefixes<P: Prefix>(
     })
 }
 
+/// Pairs that are sorted by digits: so many that counting pays, and so few that as many more are little. Digits at most.
+const BY_DIGITS: std::ops::RangeInclusive<usize> = 512..=1 << 20;
+const DIGITS_MAX: u32 = 6;
+
+/// Puts pairs, whose rows ascend, into the order of prefixes of `bits` bits, then rows.
+fn sort_pairs<P: Prefix>(mut pairs: Vec<(P, u32)>, bits: u32) -> Vec<(P, u32)> {
+    if !BY_DIGITS.contains(&pairs.len()) || bits.div_ceil(8) > DIGITS_MAX {
+        pairs.sort_unstable();
+        return pairs;
+    }
+    let mut other = vec![(P::default(), 0); pairs.len()];
+    for shift in (0..bits).step_by(8) {
+        let mut counts = [0u32; 256];
+        pairs.iter().for_each(|(prefix, _)| counts[prefix.digit(shift)] += 1);
+        if counts[pairs[0].0.digit(shift)] as usize == pairs.len() {
+            continue;
+        }
+        let mut from = 0;
+        let mut places = counts.map(|count| {
+            from += count;
+            from - count
+        });
+        for pair in &pairs {
+            let place = &mut places[pair.0.digit(shift)];
+            other[*place as usize] = *pair;
+            *place += 1;
+        }
+        std::mem::swap(&mut pairs, &mut other);
+    }
+    pairs
+}
+
 struct Sorter<'a> {
     keys: &'a [KeyColumn<'a>],
     /// The first key that is not completely in the prefix.
     open: usize,
     partition_count: usize,
-    /// Bits of the prefix that are not of partition keys.
+    /// Bits of the prefix, and those that are not of partition keys.
+    bits: u32,
     partition_shift: u32,
 }
 
@@ -246,15 +289,16 @@ impl Sorter<'_> {
             && self.compare_open(left.1, right.1, self.open, self.partition_count).is_eq()
     }
 
-    fn sort_pairs<P: Prefix>(&self, mut pairs: Vec<(P, u32)>) -> Option<Sorted<P>> {
-        if self.open == self.keys.len() {
-            pairs.sort_unstable();
-        } else {
-            pairs.sort_unstable_by(|a, b| {
-                a.0.cmp(&b.0)
-                    .then_with(|| self.compare_open(a.1, b.1, self.open, self.keys.len()))
-                    .then_with(|| a.1.cmp(&b.1))
-            });
+    fn sorted<P: Prefix>(&self, pairs: Vec<(P, u32)>) -> Option<Sorted<P>> {
+        let mut pairs = sort_pairs(pairs, self.bits);
+        if self.open < self.keys.len() {
+            // Only rows with equal prefixes are told apart by values, which lie elsewhere.
+            for ties in pairs.chunk_by_mut(|a, b| a.0 == b.0).filter(|ties| ties.len() > 1) {
+                ties.sort_unstable_by(|a, b| {
+                    let order = self.compare_open(a.1, b.1, self.open, self.keys.len());
+                    order.then_with(|| a.1.cmp(&b.1))
+                });
+            }
         }
         let (first, last) = (*pairs.first()?, *pairs.last()?);
         let (mut partitions, mut peers) = (Vec::new(), Vec::new());
@@ -274,7 +318,7 @@ impl Sorter<'_> {
         let len = prefixes.len();
         let buckets = if len <= PARALLEL_ROWS_MIN || context.workers.count() == 1 {
             let pairs = prefixes.iter().enumerate().map(|(row, &p)| (p, row as u32)).collect();
-            vec![self.sort_pairs(pairs)]
+            vec![self.sorted(pairs)]
         } else {
             self.sort_buckets(context, &prefixes)?
         };
@@ -341,7 +385,7 @@ impl Sorter<'_> {
             let mut pairs = Vec::with_capacity(piles.iter().map(Vec::len).sum());
             piles.iter().for_each(|pile| pairs.extend_from_slice(pile));
             drop(piles);
-            *sorted[bucket].lock() = self.sort_pairs(pairs);
+            *sorted[bucket].lock() = self.sorted(pairs);
             Ok(())
         })?;
         Ok(sorted.into_iter().map(Mutex::into_inner).collect())

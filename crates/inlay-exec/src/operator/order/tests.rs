@@ -94,3 +94,21 @@ fn dictionaries_are_ranked() {
     assert!(vector.as_dictionary().is_some());
     check(&[vector, column(&mut random, 1, codes.len(), true)], &[(true, true), (false, false)], 2);
 }
+
+#[test]
+fn digits_sort_as_comparisons_do() {
+    for (len, bits) in
+        [(0usize, 8), (1, 8), (600, 0), (600, 1), (5_000, 9), (5_000, 17), (5_000, 48), (5_000, 64)]
+    {
+        let mask = if bits == 64 { u64::MAX } else { (1u64 << bits) - 1 };
+        let prefix = |row: usize| (row as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 3 & mask;
+        let pairs: Vec<(u64, u32)> = (0..len).map(|row| (prefix(row), row as u32)).collect();
+        let wide: Vec<(u128, u32)> = pairs.iter().map(|&(prefix, row)| (u128::from(prefix), row)).collect();
+        let mut expected = pairs.clone();
+        expected.sort_unstable();
+        assert_eq!(sort_pairs(pairs, bits), expected, "{len} {bits}");
+        let found: Vec<(u64, u32)> =
+            sort_pairs(wide, bits).into_iter().map(|(p, row)| (p as u64, row)).collect();
+        assert_eq!(found, expected, "{len} {bits}");
+    }
+}

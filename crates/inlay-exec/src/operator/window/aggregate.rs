@@ -4,12 +4,12 @@
 //! - Counts, and sums and averages of integers and decimals: differences of prefix sums, which are exact, for any frame.
 //! - Sums and averages of floating-point numbers: running sums where frames begin with the partition, else a segment tree.
 //! - Minimum and maximum: running, or a segment tree of places.
-//! - Medians of numbers and moments: the rows in the middle by a wavelet matrix.
-//! - Other aggregates: a segment tree of states. Those that keep their rows anyway (quantiles, mode, ORDER BY inside), and
-//!   DISTINCT in a frame that moves: each different frame anew.
+//! - Quantiles: rows by their rank, from a wavelet matrix.
+//! - Other aggregates: a segment tree of states. Those that keep their rows anyway (mode, texts, ORDER BY inside), and DISTINCT in
+//!   a frame that moves: each different frame anew.
 
 use super::frames::{Chunk, Ranges};
-use super::ranked::RankTree;
+use super::ranked::{Frames, RankTree};
 use super::spec::{Function, Operand};
 use super::tree::{self, BestKeys, BestTree, FloatTree, NONE, SEGMENT_ROWS, StateTree};
 use super::{BLOCK_ROWS, Part};
@@ -18,7 +18,7 @@ use crate::context::ExecContext;
 use crate::operator::order::{KeyColumn, normalise, sort};
 use inlay_kernels::aggregate::{GroupIds, GroupedAccumulator, OrderKey, Ordered, average, create, sum_of};
 use inlay_kernels::function::{AggregateFunction, AggregateKind};
-use inlay_types::{Bitmap, Buffer, Heap, LogicalType, PhysicalType, Result, VECTOR_SIZE, Vector};
+use inlay_types::{Bitmap, Buffer, Error, Heap, LogicalType, PhysicalType, Result, VECTOR_SIZE, Vector};
 use parking_lot::Mutex;
 
 type Accumulator = Box<dyn GroupedAccumulator>;
@@ -39,8 +39,8 @@ pub(super) enum Method {
     RunningBest(Vec<u32>),
     Best(BestTree),
     States(StateTree, Option<Vec<bool>>),
-    /// The median of the one or two rows in the middle.
-    Middle(RankTree),
+    /// Made of the rows that have certain ranks in a frame.
+    ByRank(ByRank),
     /// Computed anew for each frame.
     Anew(Anew),
 }
@@ -52,6 +52,13 @@ pub(super) struct Counts(Option<Vec<u32>>);
 pub(super) enum Sums {
     Narrow(Vec<i64>),
     Wide(Vec<i128>),
+}
+
+/// Rows by their rank, the arguments of all rows, and what makes results of them.
+pub(super) struct ByRank {
+    tree: RankTree,
+    args: Vec<Vector>,
+    function: Accumulator,
 }
 
 pub(super) struct Anew {
@@ -85,10 +92,7 @@ pub(super) fn keeps_rows(kind: AggregateKind) -> bool {
     if matches!(kind, AggregateKind::Declared(_)) {
         return kind.is_order_sensitive();
     }
-    matches!(
-        kind,
-        AggregateKind::StringAgg | AggregateKind::Median | AggregateKind::QuantileCont | AggregateKind::Mode
-    )
+    matches!(kind, AggregateKind::StringAgg | AggregateKind::Mode)
 }
 
 struct Preparing<'a> {
@@ -203,8 +207,8 @@ impl Preparing<'_> {
         if function.frame.is_whole() {
             return self.whole(mask.as_deref()).map(Method::Whole);
         }
-        if let Some(tree) = self.ranks(mask.as_deref())? {
-            return Ok(Method::Middle(tree));
+        if let Some(by_rank) = self.ranks(mask.as_deref())? {
+            return Ok(Method::ByRank(by_rank));
         }
         if is_ordered(function, aggregate) || keeps_rows(aggregate.kind) {
             return Ok(Method::Anew(Anew { mask, before: None }));
@@ -219,21 +223,35 @@ impl Preparing<'_> {
         Ok(Method::States(tree, mask))
     }
 
-    /// The ranks of the rows that a median counts, if its values are in the order of integers.
-    fn ranks(&self, mask: Option<&[bool]>) -> Result<Option<RankTree>> {
-        let (AggregateKind::Median, [argument]) = (self.aggregate.kind, self.function.args.as_slice()) else {
-            return Ok(None);
-        };
-        let vector = self.part.sorted(self.context, argument)?.flatten();
-        let Some(keys) = rank_keys(&vector) else { return Ok(None) };
-        let key = KeyColumn { vector: &keys, descending: false, nulls_first: false };
-        let order = sort(self.context, &[key], 1, self.part.len)?;
+    /// The ranks of the rows that a quantile counts.
+    fn ranks(&self, mask: Option<&[bool]>) -> Result<Option<ByRank>> {
+        let (part, context) = (self.part, self.context);
+        let function = state(|column| part.type_of(column), self.function, self.aggregate)?;
+        let Some(by_rank) = function.by_rank() else { return Ok(None) };
+        let mut args = Vec::new();
+        for argument in &self.function.args {
+            args.push(part.sorted(context, argument)?.flatten());
+        }
+        let Some(values) = args.first() else { return Ok(None) };
         let counts = |place: &u32| {
             let place = *place as usize;
-            !vector.is_null(place) && mask.is_none_or(|mask| mask[place])
+            !values.is_null(place) && mask.is_none_or(|mask| mask[place])
         };
-        let all = order.rows.unwrap_or_else(|| (0..self.part.len as u32).collect());
-        RankTree::new(all.into_iter().filter(counts).collect(), self.part.len).map(Some)
+        let all = 0..part.len as u32;
+        let places = match rank_keys(values) {
+            Some(keys) => {
+                let key = KeyColumn { vector: &keys, descending: false, nulls_first: false };
+                let order = sort(context, &[key], 1, part.len)?;
+                order.rows.unwrap_or_else(|| all.collect()).into_iter().filter(counts).collect()
+            }
+            None => {
+                let mut places: Vec<u32> = all.filter(counts).collect();
+                by_rank.order(values, &mut places);
+                places
+            }
+        };
+        let tree = RankTree::new(places, part.len)?;
+        Ok(Some(ByRank { tree, args, function }))
     }
 
     /// The rows for which a condition is TRUE.
@@ -443,13 +461,14 @@ impl Preparing<'_> {
     }
 }
 
-/// What the values of a median are put in order by: themselves, or for floats integers that tell 0.0 from -0.0.
+/// What workers put the values of a quantile in order by, if they do: the values, or for floats integers that tell 0.0 from
+/// -0.0.
 fn rank_keys(vector: &Vector) -> Option<Vector> {
     use LogicalType as T;
     match vector.ty() {
         T::TinyInt | T::SmallInt | T::Integer | T::BigInt | T::HugeInt => Some(vector.clone()),
         T::UTinyInt | T::USmallInt | T::UInteger | T::UBigInt => Some(vector.clone()),
-        T::Date | T::Timestamp => Some(vector.clone()),
+        T::Date | T::Timestamp | T::TimestampTz | T::Time | T::Decimal { .. } => Some(vector.clone()),
         T::Double => {
             let key = |value: &f64| {
                 let bits = if value.is_nan() { f64::NAN.abs() } else { *value }.to_bits() as i64;
@@ -588,7 +607,7 @@ pub(super) fn eval(
             part.pick(&function.args[0], &(0..chunk.len).map(place).collect::<Vec<_>>())
         }
         Method::States(tree, mask) => from_states(part, function, aggregate, tree, mask.as_deref(), frames),
-        Method::Middle(tree) => from_middles(part, function, aggregate, tree, frames),
+        Method::ByRank(by_rank) => from_ranks(aggregate, by_rank, frames),
         Method::Anew(anew) => from_rows(part, function, aggregate, anew, frames),
     }
 }
@@ -662,27 +681,13 @@ fn from_states(
     Ok(states.finish(0, count)?.flatten().take(&index))
 }
 
-fn from_middles(
-    part: &Part,
-    function: &Function,
-    aggregate: &AggregateFunction,
-    tree: &RankTree,
-    frames: &[Ranges],
-) -> Result<Vector> {
+fn from_ranks(aggregate: &AggregateFunction, by_rank: &ByRank, frames: &[Ranges]) -> Result<Vector> {
     let (frames, index) = distinct_frames(frames);
-    let count = frames.first().map_or(0, |frame| frame.begin.len());
-    let (mut places, mut ids) = (Vec::new(), Vec::new());
-    let mut ranges = Vec::with_capacity(frames.len());
-    for number in 0..count {
-        ranges.clear();
-        ranges.extend(frames.iter().map(|frame| (frame.begin[number], frame.end[number])));
-        tree.middle(&ranges, &mut places);
-        ids.resize(places.len(), number as u32);
-    }
-    let mut states = state(|column| part.type_of(column), function, aggregate)?;
-    states.resize(count);
-    add_places(part, &inputs(function, aggregate), &mut states, &places, &ids, count)?;
-    Ok(states.finish(0, count)?.flatten().take(&index))
+    let Some(function) = by_rank.function.by_rank() else {
+        return Err(Error::internal(format!("{} is not computed by ranks", aggregate.name)));
+    };
+    let values = function.results(&by_rank.args, &Frames::new(&by_rank.tree, &frames))?;
+    Ok(values.flatten().take(&index))
 }
 
 fn from_rows(
@@ -745,7 +750,9 @@ impl Method {
         match self {
             Self::States(tree, _) => tree.memory_size(),
             Self::Whole(values) => values.memory_size(),
-            Self::Middle(tree) => tree.memory_size(),
+            Self::ByRank(by_rank) => {
+                by_rank.tree.memory_size() + by_rank.args.iter().map(Vector::memory_size).sum::<usize>()
+            }
             _ => 0,
         }
     }

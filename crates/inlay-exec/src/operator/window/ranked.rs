@@ -1,4 +1,4 @@
-//! The median of any frame: a wavelet matrix over the ranks of the rows that count.
+//! Quantiles of any frame: a wavelet matrix over the ranks of the rows that count.
 //!
 //! Each level has a bit of every rank, the highest first, and puts rows whose bit is 0 before the others. How many of a frame
 //! have the bit 0 tells in which half the wanted rank lies, and where the frame's rows are on the next level. A rank of a
@@ -7,7 +7,17 @@
 //!
 //! Source: Claude, Navarro, Ordóñez, "The wavelet matrix", Information Systems 2015.
 
+use super::frames::Ranges;
+use inlay_kernels::aggregate::RankedFrames;
 use inlay_types::{Result, limits};
+
+/// A frame without some of its rows is of so many ranges at most.
+const RANGES_MAX: usize = 3;
+
+/// The rows of ranges.
+fn count(ranges: &[(u32, u32)]) -> u32 {
+    ranges.iter().map(|(begin, end)| end - begin).sum()
+}
 
 /// A bit of each row's rank.
 struct Level {
@@ -81,41 +91,36 @@ impl RankTree {
         Ok(Self { levels, places, counted })
     }
 
-    /// Of the rows of a frame, the one in the middle if their number is odd, the two otherwise.
-    pub(super) fn middle(&self, frame: &[(u32, u32)], found: &mut Vec<u32>) {
+    /// The ranges of a frame, counted in rows that count.
+    fn ranges(&self, frame: &[(u32, u32)]) -> [(u32, u32); RANGES_MAX] {
         let place = |place: u32| self.counted[place as usize];
-        let ranges: Vec<(u32, u32)> =
-            frame.iter().map(|&(begin, end)| (place(begin), place(end.max(begin)))).collect();
-        let count: u32 = ranges.iter().map(|(begin, end)| end - begin).sum();
-        if count == 0 {
-            return;
+        let mut ranges = [(0, 0); RANGES_MAX];
+        for (range, &(begin, end)) in ranges.iter_mut().zip(frame) {
+            *range = (place(begin), place(end.max(begin)));
         }
-        if count.is_multiple_of(2) {
-            found.push(self.nth(ranges.clone(), count / 2 - 1));
-        }
-        found.push(self.nth(ranges, count / 2));
+        ranges
     }
 
     /// The row of rank `index` among those of `ranges`, which are more.
-    fn nth(&self, mut ranges: Vec<(u32, u32)>, mut index: u32) -> u32 {
+    fn nth(&self, ranges: &mut [(u32, u32)], mut index: u32) -> u32 {
         let mut rank = 0;
+        let mut ones = [(0, 0); RANGES_MAX];
+        let ones = &mut ones[..ranges.len()];
         for level in &self.levels {
-            let ones = ranges.iter().map(|&(begin, end)| (level.ones(begin), level.ones(end)));
-            let ones: Vec<(u32, u32)> = ones.collect();
-            let all: u32 = ranges.iter().map(|(begin, end)| end - begin).sum();
-            let zeros = all - ones.iter().map(|(begin, end)| end - begin).sum::<u32>();
-            rank <<= 1;
-            if index < zeros {
-                for (range, (begin, end)) in ranges.iter_mut().zip(ones) {
-                    *range = (range.0 - begin, range.1 - end);
-                }
-            } else {
-                index -= zeros;
-                rank |= 1;
-                for (range, (begin, end)) in ranges.iter_mut().zip(ones) {
-                    *range = (level.zeros + begin, level.zeros + end);
-                }
+            for ((begin, end), ones) in ranges.iter().zip(&mut *ones) {
+                *ones = (level.ones(*begin), level.ones(*end));
             }
+            let zeros = count(ranges) - count(ones);
+            let is_one = index >= zeros;
+            rank = rank << 1 | u32::from(is_one);
+            for (range, (begin, end)) in ranges.iter_mut().zip(&*ones) {
+                *range = if is_one {
+                    (level.zeros + begin, level.zeros + end)
+                } else {
+                    (range.0 - begin, range.1 - end)
+                };
+            }
+            index -= if is_one { zeros } else { 0 };
         }
         self.places[rank as usize]
     }
@@ -127,12 +132,49 @@ impl RankTree {
     }
 }
 
+/// Frames whose rows are found in a tree.
+pub(super) struct Frames<'a> {
+    tree: &'a RankTree,
+    /// How many ranges each frame has.
+    parts: usize,
+    ranges: Vec<[(u32, u32); RANGES_MAX]>,
+}
+
+impl<'a> Frames<'a> {
+    /// The frames of some rows, of which each is of a range of each of `ranges`.
+    pub(super) fn new(tree: &'a RankTree, ranges: &[Ranges]) -> Self {
+        let frames = ranges.first().map_or(0, |ranges| ranges.begin.len());
+        let of = |frame: usize| {
+            let mut own = [(0, 0); RANGES_MAX];
+            let parts = ranges.iter().map(|ranges| (ranges.begin[frame], ranges.end[frame]));
+            own.iter_mut().zip(parts).for_each(|(own, part)| *own = part);
+            tree.ranges(&own)
+        };
+        Self { tree, parts: ranges.len().min(RANGES_MAX), ranges: (0..frames).map(of).collect() }
+    }
+}
+
+impl RankedFrames for Frames<'_> {
+    fn frame_count(&self) -> usize {
+        self.ranges.len()
+    }
+
+    fn row_count(&self, frame: usize) -> usize {
+        count(&self.ranges[frame]) as usize
+    }
+
+    fn row(&self, frame: usize, rank: usize) -> u32 {
+        let mut ranges = self.ranges[frame];
+        self.tree.nth(&mut ranges[..self.parts], rank as u32)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_middle_of_any_frame_is_that_of_its_sorted_values() {
+    fn rows_of_any_frame_are_found_in_the_order_of_their_values() {
         for len in [0usize, 1, 2, 3, 63, 64, 65, 200] {
             let value = |place: usize| place * 7919 % 101;
             let counts = |place: usize| place % 5 != 3;
@@ -146,14 +188,10 @@ mod tests {
                     let within =
                         |place: &u32| frame.iter().any(|(begin, end)| (*begin..*end).contains(place));
                     let rows: Vec<u32> = places.iter().copied().filter(within).collect();
-                    let mut found = Vec::new();
-                    tree.middle(&frame, &mut found);
-                    let expected = match rows.len() {
-                        0 => &rows[..],
-                        odd if odd % 2 == 1 => &rows[odd / 2..=odd / 2],
-                        even => &rows[even / 2 - 1..=even / 2],
-                    };
-                    assert_eq!(found, expected, "of {len}: {frame:?}");
+                    let ranges = frame.map(|(begin, end)| Ranges { begin: vec![begin], end: vec![end] });
+                    let frames = Frames::new(&tree, &ranges);
+                    let found: Vec<u32> = (0..frames.row_count(0)).map(|rank| frames.row(0, rank)).collect();
+                    assert_eq!(found, rows, "of {len}: {frame:?}");
                 }
             }
         }
