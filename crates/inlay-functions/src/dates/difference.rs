@@ -227,7 +227,7 @@ fn starts_before(part: Part, moments: &Vector, len: usize) -> Option<Vec<i64>> {
             let days: Vec<i32> = if is_date {
                 moments.values::<i32>()[..rows].to_vec()
             } else {
-                moments.values::<i64>()[..rows].iter().map(|at| day_of(*at)).collect()
+                moments.values::<i64>()[..rows].iter().map(|at| At::of(*at).day).collect()
             };
             if !days.iter().all(|days| (-DAYS_MAX..DAYS_MAX).contains(days)) {
                 return None;

@@ -174,7 +174,7 @@ impl Scanner<'_> {
                 Some(found)
             }
             (Step::Key(_) | Step::Index(0..), _) => self.skip(depth).map(|()| None),
-            (Step::Index(_) | Step::End(_) | Step::All | Step::Deep, _) => None,
+            (Step::Index(_) | Step::End(_) | Step::Members | Step::Items | Step::All | Step::Deep, _) => None,
         }
     }
 
