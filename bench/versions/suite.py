@@ -1,8 +1,8 @@
 """How much memory an open reader keeps while rows are changed by key, and how long the changes take.
 
-A process per engine has a table in a file, a connection that has read it within a transaction that stays open, and another one
-that changes one row after the other, each in a transaction of its own. The reader counts the rows that are as they were before
-it ends, so the figure is of an engine that kept them.
+A process per engine has a table in a file, a connection that has read it within a transaction that stays open, and
+another one that changes one row after the other, each in a transaction of its own. The reader counts the rows that are
+as they were before it ends, so the figure is of an engine that kept them.
 """
 
 from __future__ import annotations

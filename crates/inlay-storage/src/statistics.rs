@@ -4,11 +4,16 @@ use crate::hyperloglog::HyperLogLog;
 use crate::row_group::RowGroup;
 use crate::schema::TableSchema;
 use crate::table::{ColumnSource, TableSnapshot};
-use inlay_types::{Batch, Result, Value, Vector, VectorBuilder};
+use inlay_types::{Batch, LogicalType, Result, Value, Vector, VectorBuilder, View};
 use std::sync::Arc;
 
 /// Rows in a full sample.
 pub const SAMPLE_SIZE: usize = 2_048;
+/// Bytes of the texts and other values of any size in a sample; where rows are large, there are fewer.
+const SAMPLE_BYTES_MAX: usize = 1 << 20;
+/// So many rows there are, however large: of their texts the beginnings, and no other values that are larger than this.
+const ROWS_MIN: usize = 64;
+const LONG_VALUE: usize = SAMPLE_BYTES_MAX / ROWS_MIN / 4;
 
 /// Of one column. Ranges and NULL counts include deleted rows, so they are bounds.
 #[derive(Clone, Debug)]
@@ -182,15 +187,58 @@ fn draw_sample(snapshot: &TableSnapshot, schema: &TableSchema) -> Result<Batch> 
     positions.dedup();
     retain_live(&mut positions, snapshot)?;
     thin_out(&mut positions, SAMPLE_SIZE);
+    let bytes = string_bytes(&positions, snapshot, schema)?;
+    if bytes > SAMPLE_BYTES_MAX {
+        let fitting = positions.len() as f64 * SAMPLE_BYTES_MAX as f64 / bytes as f64;
+        thin_out(&mut positions, (fitting as usize).max(ROWS_MIN));
+    }
     let mut builders: Vec<VectorBuilder> =
         schema.columns.iter().map(|c| VectorBuilder::new(c.ty.clone(), positions.len())).collect();
     each_group(&positions, snapshot, |group, rows| {
         for (index, builder) in builders.iter_mut().enumerate() {
-            builder.append(&group.segment(index)?.gather(rows));
+            append_short(builder, &group.segment(index)?.gather(rows));
         }
         Ok(())
     })?;
     Ok(Batch::new(builders.into_iter().map(VectorBuilder::finish).collect(), positions.len()))
+}
+
+/// Bytes of all strings of rows.
+fn string_bytes(positions: &[u64], snapshot: &TableSnapshot, schema: &TableSchema) -> Result<usize> {
+    let strings: Vec<usize> =
+        (0..schema.columns.len()).filter(|index| schema.columns[*index].ty.is_view()).collect();
+    let mut bytes = 0;
+    each_group(positions, snapshot, |group, rows| {
+        for index in &strings {
+            let values = group.segment(*index)?.gather(rows).flatten();
+            bytes += values.views().iter().map(View::len).sum::<usize>();
+        }
+        Ok(())
+    })?;
+    Ok(bytes)
+}
+
+/// Appends values, of long texts the beginnings. Long values of which a part means nothing are left out.
+fn append_short(builder: &mut VectorBuilder, values: &Vector) {
+    let is_long = |view: &View| view.len() > LONG_VALUE;
+    let flat = values.flatten();
+    if !flat.logical_type().is_view() || !flat.views().iter().any(is_long) {
+        return builder.append(values);
+    }
+    let can_be_cut = matches!(flat.logical_type(), LogicalType::Varchar | LogicalType::Blob);
+    for (row, view) in flat.views().iter().enumerate() {
+        let bytes = view.bytes(flat.heap().buffers());
+        if flat.is_null(row) || is_long(view) && !can_be_cut {
+            builder.push_null();
+        } else if is_long(view) {
+            // Not inside of a character.
+            let is_start = |at: &usize| flat.logical_type() == LogicalType::Blob || bytes[*at] & 0xC0 != 0x80;
+            let end = (0..=LONG_VALUE).rev().find(is_start).unwrap_or(0);
+            builder.push_bytes(&bytes[..end]);
+        } else {
+            builder.push_bytes(bytes);
+        }
+    }
 }
 
 /// Calls `f` for each row group with the rows there of those at `positions`, which count all rows of the table.

@@ -4,6 +4,7 @@
 //! dictionary if distinct values are few; else plain. What a dictionary would save is tried on a sample first.
 
 use super::distinct::{DISTINCT_NUMBERS_MAX, NumberTable, StringTable};
+use super::meta::{lower_bound, upper_bound};
 use super::order::{FloatKey, KeyRange, code_zones, float_zones, vector_ranges};
 use super::runs::Runs;
 use super::{Codes, Encoding, Segment};
@@ -83,8 +84,8 @@ pub(super) fn encode(column: &Vector, effort: Effort, budget: &MemoryBudget) -> 
     let zone_map = ZoneMap {
         has_null: null_count > 0,
         has_value: null_count < len,
-        min: range.as_ref().map(|(min, _)| min.clone()),
-        max: range.map(|(_, max)| max),
+        min: lower_bound(range.as_ref().map(|(min, _)| min.clone())),
+        max: upper_bound(range.map(|(_, max)| max)),
     };
     let mut segment = Segment {
         ty,

@@ -19,9 +19,14 @@
 //! ascend, text is UTF-8, offsets stay inside their type, and the zone map is that of the keys. Memory is reserved
 //! before it is allocated, and an image can ask for no more than its rows need.
 //!
+//! Long strings in the place of the smallest and the largest value are bounds: no value is below or above them. In dictionaries
+//! and constants these have always been the values themselves; so there is no constant of a long string, which is one row, or a
+//! run, of a plain one instead.
+//!
 //! Rows that are NULL are compressed as the value before them and get their NA, or zero, back when they are read.
 
 use super::encode::{Integer, frame_width};
+use super::meta::{BOUND_SIZE_MAX, lower_bound, upper_bound};
 use super::order::{FloatKey, KeyRange, code_zones, float_zones, zones};
 use super::runs::Runs;
 use super::{Codes, Encoding, Segment};
@@ -52,8 +57,14 @@ impl Segment {
         if self.len > ROWS_MAX {
             return Err(Error::internal(format!("a segment of {} rows is stored", self.len)));
         }
-        if let Encoding::Patched(_) = &self.encoding {
-            return Self::encode(&self.scan(0, self.len), &MemoryBudget::unlimited())?.to_bytes();
+        match &self.encoding {
+            Encoding::Patched(_) => {
+                return Self::encode(&self.scan(0, self.len), &MemoryBudget::unlimited())?.to_bytes();
+            }
+            Encoding::Constant(value) if self.null_count < self.len && self.is_long(value) => {
+                return self.spread(value)?.to_bytes();
+            }
+            _ => {}
         }
         let mut out = ByteWriter::new();
         out.u8(VERSION);
@@ -66,8 +77,20 @@ impl Segment {
         });
         out.count(self.len);
         out.count(self.null_count);
-        out.option(self.zone_map.min.as_ref(), ByteWriter::value);
-        out.option(self.zone_map.max.as_ref(), ByteWriter::value);
+        let dictionary = match &self.encoding {
+            Encoding::Runs(runs) => runs.values.dictionary(),
+            _ => self.dictionary(),
+        };
+        let ends = dictionary.filter(|_| self.zone_map.min.is_some()).map(|dictionary| {
+            let values = dictionary.values();
+            (values.get(0), values.get(values.len() - 1))
+        });
+        let (min, max) = match &ends {
+            Some((min, max)) => (Some(min), Some(max)),
+            None => (self.zone_map.min.as_ref(), self.zone_map.max.as_ref()),
+        };
+        out.option(min, ByteWriter::value);
+        out.option(max, ByteWriter::value);
         out.option(self.sketch.get(), |out, sketch| {
             integers::compress(&widened(sketch.registers(), None), out);
         });
@@ -103,6 +126,36 @@ impl Segment {
             Encoding::Patched(_) => return Err(Error::internal("an overlay is stored")),
         }
         Ok(out.finish())
+    }
+
+    /// Whether a constant is a string that is better compressed, and whose bounds are shorter.
+    fn is_long(&self, value: &Vector) -> bool {
+        self.ty.is_view() && value.slice(0, 1).text_size() > BOUND_SIZE_MAX
+    }
+
+    /// A constant as a plain row, or a run of one.
+    fn spread(&self, value: &Vector) -> Result<Self> {
+        let of = |len: usize, encoding: Encoding| -> Result<Self> {
+            Ok(Self {
+                ty: self.ty.clone(),
+                len,
+                null_count: 0,
+                validity: None,
+                encoding,
+                zone_map: self.zone_map.clone(),
+                vector_zones: Vec::new(),
+                sketch: self.sketch.clone(),
+                reservation: MemoryBudget::unlimited().reserve(0)?,
+            })
+        };
+        let one = of(1, Encoding::Plain(value.slice(0, 1).flatten()))?;
+        if self.len == 1 {
+            return Ok(one);
+        }
+        let length = u32::try_from(self.len).ok();
+        let run = length.and_then(|length| Runs::from_parts(&[length], one, self.len));
+        let run = run.ok_or_else(|| Error::internal("a constant that is no run"))?;
+        of(self.len, Encoding::Runs(run))
     }
 
     /// The segment of an image, encoded as it was. `bytes` may hold anything.
@@ -146,6 +199,8 @@ impl Segment {
         let mut segment =
             Self { ty, len, null_count, validity, encoding, zone_map, vector_zones, sketch, reservation };
         segment.check_zone_map()?;
+        let ZoneMap { min, max, .. } = &mut segment.zone_map;
+        (*min, *max) = (lower_bound(min.take()), upper_bound(max.take()));
         segment.reserve_exactly()?;
         Ok(segment)
     }
@@ -183,8 +238,11 @@ impl Segment {
             }
             (Encoding::Runs(runs), ..) => {
                 let zone = runs.values.zone_map();
-                let same = |a: &Option<Value>, b: &Value| a.as_ref().is_some_and(|a| a.total_cmp(b).is_eq());
-                same(&zone.min, min) && same(&zone.max, max)
+                let same = |a: &Option<Value>, b: Option<Value>| {
+                    a.as_ref().zip(b).is_some_and(|(a, b)| a.total_cmp(&b).is_eq())
+                };
+                same(&zone.min, lower_bound(Some(min.clone())))
+                    && same(&zone.max, upper_bound(Some(max.clone())))
             }
             (_, Value::Double(min), Value::Double(max)) => (min.key(), max.key()) == (keys.low, keys.high),
             (_, Value::Real(min), Value::Real(max)) => (min.key(), max.key()) == (keys.low, keys.high),

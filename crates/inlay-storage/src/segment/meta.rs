@@ -6,7 +6,7 @@ use crate::{ByteReader, ByteWriter, ZoneMap};
 use inlay_types::{Error, LogicalType, Result, Value};
 
 /// Strings of zone maps are cut to about this many bytes.
-const BOUND_SIZE_MAX: usize = 64;
+pub(super) const BOUND_SIZE_MAX: usize = 64;
 
 /// Type, rows, NULLs and range of a segment.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,7 +17,7 @@ pub struct SegmentMeta {
     pub len: usize,
     /// Number of NULLs.
     pub null_count: usize,
-    /// Range of the values. Once written and read, long strings are bounds: no value is below or above them.
+    /// Range of the values. Long strings are bounds: no value is below or above them.
     pub zone_map: ZoneMap,
 }
 
@@ -27,14 +27,8 @@ impl SegmentMeta {
         out.logical_type(&self.ty.clone());
         out.count(self.len);
         out.count(self.null_count);
-        out.option(self.zone_map.min.as_ref(), |out, min| match lower_bound(min) {
-            Some(bound) => out.value(&bound),
-            None => out.value(min),
-        });
-        out.option(self.zone_map.max.as_ref(), |out, max| match upper_bound(max) {
-            Some(bound) => out.value(&bound),
-            None => out.value(max),
-        });
+        out.option(lower_bound(self.zone_map.min.clone()).as_ref(), ByteWriter::value);
+        out.option(upper_bound(self.zone_map.max.clone()).as_ref(), ByteWriter::value);
     }
 
     /// Takes what [`SegmentMeta::write`] wrote.
@@ -68,8 +62,20 @@ impl Segment {
     }
 }
 
-/// A shorter string that is not above `value`, when it is long.
-fn lower_bound(value: &Value) -> Option<Value> {
+/// A smallest value; a shorter string that is not above it, when it is long.
+pub(super) fn lower_bound(value: Option<Value>) -> Option<Value> {
+    let value = value?;
+    Some(cut(&value).unwrap_or(value))
+}
+
+/// A largest value; a shorter string that is above it, when it is long and there is one.
+pub(super) fn upper_bound(value: Option<Value>) -> Option<Value> {
+    let value = value?;
+    Some(raised(&value).unwrap_or(value))
+}
+
+/// The beginning of a long string.
+fn cut(value: &Value) -> Option<Value> {
     match value {
         Value::Varchar(text) if text.len() > BOUND_SIZE_MAX => {
             let end = (0..=BOUND_SIZE_MAX).rev().find(|end| text.is_char_boundary(*end))?;
@@ -82,9 +88,9 @@ fn lower_bound(value: &Value) -> Option<Value> {
     }
 }
 
-/// A shorter string that is above `value`, when it is long and there is one.
-fn upper_bound(value: &Value) -> Option<Value> {
-    match lower_bound(value)? {
+/// A short string above all that begin like a long one.
+fn raised(value: &Value) -> Option<Value> {
+    match cut(value)? {
         Value::Varchar(mut text) => {
             // The last character that has a next one is raised; what follows it is cut.
             while let Some(last) = text.pop() {

@@ -679,3 +679,22 @@ fn columns_that_ascend_are_found() {
     add(299_999, 1);
     assert_eq!(ascends(&table), [false, false, false, false], "the last row once more");
 }
+
+/// Of large values a sample has a few, and of long texts the beginnings.
+#[test]
+fn a_sample_of_large_values_is_small() {
+    let columns = vec![ColumnSchema::new("b", LogicalType::Blob), ColumnSchema::new("j", LogicalType::Json)];
+    let table = Table::new(TableSchema::new("t", columns), MemoryBudget::unlimited());
+    let blobs: Vec<Value> = (0..100u8).map(|number| Value::Blob(vec![number; 100_000])).collect();
+    let documents: Vec<Value> =
+        (0..100).map(|number| Value::Json(format!("\"{}\"", "x".repeat(number * 1_000)))).collect();
+    let blobs = Vector::from_sql_values(LogicalType::Blob, &blobs).unwrap();
+    let documents = Vector::from_sql_values(LogicalType::Json, &documents).unwrap();
+    table.append(&[Batch::new(vec![blobs, documents], 100)]).unwrap();
+    let sample = Arc::clone(&table.statistics().unwrap().sample);
+    let bytes: usize = sample.columns().iter().map(Vector::text_size).sum();
+    assert!(sample.len() >= 64 && bytes <= 1 << 20, "{bytes} bytes of {} rows", sample.len());
+    assert!(matches!(sample.column(0).get(0), Value::Blob(bytes) if bytes.len() == 4_096));
+    assert!((0..sample.len()).any(|row| sample.column(1).is_null(row)));
+    assert!((0..sample.len()).any(|row| !sample.column(1).is_null(row)));
+}
