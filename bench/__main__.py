@@ -100,7 +100,7 @@ def arguments() -> argparse.Namespace:
         "--rows",
         type=whole,
         default=None,
-        help="rows of everyday, functions, groupjoin, clickbench, olap, points, udf and voters, updates of versions, as in 1e7",
+        help="rows of everyday, functions, groupjoin, clickbench, olap, points, udf, voters and versions, as in 1e7",
     )
     parser.add_argument("--reps", type=int, default=7, help="timed repetitions of each query")
     parser.add_argument("--scales", type=floats, default=None, help="scales of the suite scale, as in 0.1,1,10")

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.data import scratch
-from bench.points.engines import ENGINES, SQLite, ask
+from bench.points.engines import ENGINES as ENGINES
+from bench.points.engines import SQLite, ask
 
 ROWS, WIDTH, UPDATES, SECONDS_MAX = 100_000, 100, 100_000, 120.0
 CREATE = "CREATE TABLE texts (id INTEGER PRIMARY KEY, s VARCHAR)"

@@ -36,7 +36,7 @@ _STR: Family = {
 
 _DT: Family = {
     "dt": (
-        "age justify_days justify_hours last_day normalized_interval add:date_add bin:date_bin@1 "
+        "age ago justify_days justify_hours last_day normalized_interval add:date_add bin:date_bin@1 "
         "subtract:date_subtract time_bucket:time_bucket@1 trunc:date_trunc@1"
     ),
     "value": (

@@ -417,7 +417,7 @@ mod tests {
             let is_date = column.logical_type() == Date;
             let at = |row: usize| if is_date { i64::from(days[row]) * MICROS_PER_DAY } else { micros[row] };
             for row in 0..len {
-                let (from, to) = (at(row), at(len - 1 - row));
+                let [from, to] = [at(row), at(len - 1 - row)].map(At::of);
                 let span = Span { zone: None, from, to, local_from: from, local_to: to };
                 let weeks = if *name == "week" { 7 } else { 1 };
                 assert_eq!(

@@ -58,7 +58,10 @@ pub fn push_sequence<'a>(
 /// More elements are asked for before they are written.
 const FEW_ELEMENTS: usize = 1024;
 
-/// Appends the packed sequence in one pass if it has few elements and none is NULL; whether it did.
+/// Bytes of a sequence that is packed in one pass.
+const ONE_PASS_MAX: usize = 1 << 20;
+
+/// Appends the packed sequence in one pass if it has few elements, none of which is NULL, and few bytes; whether it did.
 #[inline]
 fn push_without_nulls<'a>(
     element: &LogicalType,
@@ -78,11 +81,12 @@ fn push_without_nulls<'a>(
     }
     let first = out.len();
     for index in 0..count {
-        let Some(bytes) = get(index) else {
+        // What is large is asked for as a whole.
+        let bytes = get(index).filter(|bytes| out.len() - start + bytes.len() <= ONE_PASS_MAX);
+        let Some(bytes) = bytes else {
             out.truncate(start);
             return Ok(false);
         };
-        limits::grow_at_once(out, bytes.len())?;
         out.extend_from_slice(bytes);
         if !is_fixed {
             let end = size(out.len() - first)?;
