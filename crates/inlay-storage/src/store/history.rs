@@ -341,7 +341,7 @@ mod tests {
         let mut history = History::default();
         let moved = Change::Compact { groups: Arc::from([0]) };
         history.push(commit(1, &[deleted(&[1])]));
-        history.push(commit(2, &[moved.clone()]));
+        history.push(commit(2, std::slice::from_ref(&moved)));
         history.push(commit(3, &[moved]));
         history.push(commit(4, &[deleted(&[2])]));
         history.push(commit(5, &[Change::Truncate]));

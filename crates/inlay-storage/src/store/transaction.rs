@@ -141,7 +141,7 @@ impl Transaction {
     fn note_read(&self, table: ObjectId, predicate: Option<Arc<dyn RowPredicate>>) {
         let mut inner = self.inner.lock();
         let is_altered = inner.tables.get(&table).is_some_and(|own| match self.base.object(table) {
-            Some(Object::Table(slot)) => !slot.loaded().is_some_and(|base| own.has_schema_of(&base)),
+            Some(Object::Table(slot)) => !slot.loaded().is_some_and(|base| own.has_schema_of(base)),
             _ => false,
         });
         inner.reads.push((table, predicate.filter(|_| !is_altered)));

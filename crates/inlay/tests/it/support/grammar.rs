@@ -286,7 +286,7 @@ impl Writer<'_> {
             "DATE" => format!("DATE '2024-01-{:02}'", 1 + number % 28),
             "TIMESTAMP" => format!("TIMESTAMP '2024-01-{:02} 10:00:00'", 1 + number % 28),
             "TIME" => format!("TIME '10:{:02}:00'", number % 60),
-            "BOOLEAN" => (number % 2 == 0).to_string(),
+            "BOOLEAN" => number.is_multiple_of(2).to_string(),
             "UUID" => format!("UUID '00000000-0000-4000-8000-0000000000{number:02}'"),
             "BLOB" => format!("'\\xAB\\x{number:02}'::BLOB"),
             "ENUM" => ["'sad'", "'ok'"][(number % 2) as usize].to_string(),
