@@ -27,3 +27,8 @@ def peers_in_utc() -> None:
 
     duckdb.connect = connect_in_utc
     duckdb.execute("SET TimeZone = 'UTC'")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The file that takes longest begins first: files are run side by side, and the last one would be waited for."""
+    items.sort(key=lambda item: item.path.name != "test_sqlalchemy_suite.py")
