@@ -49,11 +49,11 @@ impl Binder<'_> {
         let mut columns: Vec<StarColumn> = Vec::new();
         let mut found = false;
         let mut position = 0;
+        let relation_names = Names::of(relations.iter().map(|relation| relation.name.as_str()));
         for (number, relation) in relations.iter().enumerate() {
             let is_meant = qualifier.as_ref().is_none_or(|name| relation.is_meant(&name.parts));
             found |= is_meant;
-            let same = relations.iter().filter(|other| same_name(&other.name, &relation.name));
-            let is_twice = same.take(2).count() > 1;
+            let is_twice = relation_names.places(&relation.name).len() > 1;
             for column in &relation.columns {
                 position += usize::from(!column.hidden);
                 if !is_meant || (qualifier.is_none() && column.hidden) {
