@@ -47,7 +47,7 @@ RUST_SOURCES := $(shell find crates cli bindings -type f \( -name '*.rs' -o -nam
 	-not -path '*/target/*' -not -path '*/tests/*' 2>/dev/null)
 PYTHON_SOURCES := $(shell find bindings/python/python -type f \( -name '*.py' -o -name '*.pyi' -o -name 'py.typed' \))
 
-.PHONY: setup demo shell test test-rust test-python quick sql python bench crash check fuzz-sql fuzz-text fuzz-files \
+.PHONY: setup demo shell test test-rust test-python quick sql python bench crash check check-python check-rust fuzz-sql fuzz-text fuzz-files \
 	fuzz-functions
 .DELETE_ON_ERROR:
 
@@ -104,13 +104,19 @@ sql:
 python: setup
 	$(BIN)/python -m pytest $(ARGS) $(shell $(PYTHON) tests/quick.py --find "$(FILE)")
 
-check: $(TOOLS)
+# Python's tools beside Clippy, which waits for one crate after the other.
+check:
+	$(MAKE) --jobs 2 --output-sync=target check-python check-rust
+
+check-python: $(TOOLS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	cargo fmt --all --check
 	$(BIN)/python tests/features.py
 	$(BIN)/mypy
 	MYPYPATH=bindings/python/python $(BIN)/mypy --package inlay
+
+check-rust:
+	cargo fmt --all --check
 	cargo clippy --quiet --workspace --all-targets -- -D warnings
 
 bench: $(RELEASE) $(PEERS)
