@@ -106,10 +106,11 @@ pub fn calling(function: &str) -> Result<Connection> {
     let Some(seen) = &*seen else {
         return Err(Error::TransactionState {
             message: format!(
-                "function \"{function}\" is called for rows that are computed when they are fetched, and the statement \
-                 has ended; a function that is seen to read is called before"
+                "function \"{function}\" is called for rows that are computed \
+             when they are fetched, and the statement has ended"
             ),
-        });
+        }
+        .with_hint("a function that is seen to read is called before"));
     };
     let depth = seen.depth + 1;
     if depth > DEPTH_MAX {
@@ -139,12 +140,8 @@ pub fn calling(function: &str) -> Result<Connection> {
 }
 
 fn outside(function: &str) -> Error {
-    Error::TransactionState {
-        message: format!(
-            "no statement calls function \"{function}\" on this thread; queries inside of functions run on the thread of \
-             the call"
-        ),
-    }
+    Error::TransactionState { message: format!("no statement calls function \"{function}\" on this thread") }
+        .with_hint("queries inside of functions run on the thread of the call")
 }
 
 impl Nested {

@@ -714,8 +714,9 @@ impl std::fmt::Debug for Connection {
 /// A function does with a connection what only its statement's end would allow.
 fn busy(advice: &str) -> Error {
     Error::TransactionState {
-        message: format!("this connection runs the statement that called the function; {advice}"),
+        message: "this connection runs the statement that called the function".to_string(),
     }
+    .with_hint(advice.to_string())
 }
 
 /// What `work` gives; a panic is an error.

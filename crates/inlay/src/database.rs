@@ -257,9 +257,8 @@ impl Database {
             return Ok(());
         }
         let (name, now) = (self.name(), if is_read_only { "reading only" } else { "reading and writing" });
-        Err(Error::invalid_argument(format!(
-            "\"{name}\" is open in this process for {now} already; close it to open it otherwise"
-        )))
+        Err(Error::invalid_argument(format!("\"{name}\" is open in this process for {now} already"))
+            .with_hint("close it to open it otherwise"))
     }
 
     fn configure(&self, config: &[(String, Value)]) -> Result<()> {
@@ -425,9 +424,9 @@ impl Database {
     /// Forgets an attached database; it closes when nobody uses it any more.
     pub(crate) fn detach(&self, name: &str) -> Result<()> {
         if same_name(&self.0.main.name, name) {
-            let message =
-                format!("\"{name}\" is the database that was opened; it goes with its last connection");
-            return Err(Error::bind(message));
+            let message = format!("\"{name}\" is the database that was opened");
+            let hint = "it goes with its last connection";
+            return Err(Error::bind(message).with_hint(hint));
         }
         self.0.attached.write().retain(|attached| !same_name(&attached.name, name));
         Ok(())

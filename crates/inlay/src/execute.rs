@@ -496,8 +496,9 @@ impl Run<'_> {
                 if is_user {
                     continue;
                 }
-                let message = format!("schema \"{schema}\" does not exist; CREATE SCHEMA makes it");
-                return Err(Error::bind(message));
+                let message = format!("schema \"{schema}\" does not exist");
+                let hint = "CREATE SCHEMA makes it";
+                return Err(Error::bind(message).with_hint(hint));
             }
             schemas.push(schema.to_string());
         }

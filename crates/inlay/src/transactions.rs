@@ -139,11 +139,11 @@ impl Transactions {
         };
         if let Some((other, _)) = begun.iter().find(changed).filter(|_| !same_name(name, TEMPORARY)) {
             return Err(Error::TransactionState {
-                message: format!(
-                    "a transaction changes one database; this one has changed \"{other}\", so COMMIT it before \
-                     \"{name}\" is changed"
-                ),
-            });
+                message: "a transaction changes one database".to_string(),
+            }
+            .with_hint(format!(
+                "this one has changed \"{other}\", so COMMIT it before \"{name}\" is changed"
+            )));
         }
         Ok(transaction)
     }

@@ -74,6 +74,14 @@ impl Error {
         }
     }
 
+    /// The same error without its place and row, for whoever gives it another.
+    pub fn unplaced(self) -> Self {
+        match self {
+            Self::At { error, .. } | Self::InRow { error, .. } => error.unplaced(),
+            other => other,
+        }
+    }
+
     /// What happened, without hint, row and place.
     pub fn message(&self) -> String {
         match self {

@@ -105,7 +105,9 @@ fn names_are_names_whatever_they_hold() {
         let parts = sql::name_of(&sql::path(["main", name])).unwrap();
         assert_eq!(parts, ["main", name]);
     }
-    for text in ["\"t\" VALUES (1); DROP TABLE victim", "\"t", "\"t\" x", "\"t\".", "t\"; DROP TABLE victim --"] {
+    for text in
+        ["\"t\" VALUES (1); DROP TABLE victim", "\"t", "\"t\" x", "\"t\".", "t\"; DROP TABLE victim --"]
+    {
         assert_eq!(sql::table_path(text).unwrap_err().kind(), ErrorKind::Syntax, "{text}");
     }
     assert_eq!(one(&connection, "SELECT count(*) FROM victim"), Value::BigInt(0));
@@ -147,7 +149,8 @@ fn appenders_take_rows_values_and_columns_and_fail_as_a_whole() {
 
 #[test]
 fn memory_of_an_appender_is_counted() {
-    let settings = [("memory_limit".to_string(), Value::from("64MB")), ("threads".to_string(), Value::from(1))];
+    let settings =
+        [("memory_limit".to_string(), Value::from("64MB")), ("threads".to_string(), Value::from(1))];
     let connection = Database::open(":memory:", &settings).unwrap().connect();
     connection.execute("CREATE TABLE t (a VARCHAR)").unwrap();
     let mut appender = connection.appender(["t"], None).unwrap();
