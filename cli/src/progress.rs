@@ -4,27 +4,24 @@
 //! then, so there is no other thread.
 
 use crate::interrupt;
-use inlay::{Connection, Host, Progress};
+use inlay::{Connection, Host, Progress, ProgressWatch};
 use std::io::{IsTerminal, Write, stderr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Shorter statements have no bar.
 const SHOWN_AFTER: Duration = Duration::from_secs(2);
-const REDRAWN_AFTER: Duration = Duration::from_millis(100);
 const BAR_WIDTH: usize = 40;
 
 /// The watcher of one statement.
 pub struct Watch {
     connection: Connection,
-    started: Instant,
+    /// When there is something to draw, if there may be a bar.
+    watch: Option<ProgressWatch>,
     /// How often Ctrl-C had been pressed when it started.
     pressed: u32,
-    draws: bool,
     is_drawn: AtomicBool,
-    /// Milliseconds after the start.
-    drawn_at: AtomicU64,
     memory_seen: AtomicU64,
 }
 
@@ -33,11 +30,9 @@ impl Watch {
     pub fn new(connection: &Connection, draws: bool) -> Arc<Self> {
         Arc::new(Self {
             connection: connection.clone(),
-            started: Instant::now(),
+            watch: (draws && stderr().is_terminal()).then(|| connection.watch_progress_after(SHOWN_AFTER)),
             pressed: interrupt::count(),
-            draws: draws && stderr().is_terminal(),
             is_drawn: false.into(),
-            drawn_at: 0.into(),
             memory_seen: 0.into(),
         })
     }
@@ -54,8 +49,7 @@ impl Watch {
         }
     }
 
-    fn draw(&self, elapsed: Duration) {
-        let Some(progress) = self.connection.progress() else { return };
+    fn draw(&self, progress: Progress, elapsed: Duration) {
         let line = bar(progress, elapsed);
         self.is_drawn.store(true, Ordering::Relaxed);
         let mut err = stderr();
@@ -72,13 +66,8 @@ impl Host for Watch {
         if let Ok(database) = self.connection.database() {
             self.memory_seen.fetch_max(database.memory_used(), Ordering::Relaxed);
         }
-        let elapsed = self.started.elapsed();
-        if self.draws && elapsed >= SHOWN_AFTER {
-            let (now, before) = (elapsed.as_millis() as u64, self.drawn_at.load(Ordering::Relaxed));
-            if now.saturating_sub(before) >= REDRAWN_AFTER.as_millis() as u64 {
-                self.drawn_at.store(now, Ordering::Relaxed);
-                self.draw(elapsed);
-            }
+        if let Some((progress, elapsed)) = self.watch.as_ref().and_then(ProgressWatch::due) {
+            self.draw(progress, elapsed);
         }
         interrupt::count() != self.pressed
     }

@@ -21,8 +21,6 @@ use std::sync::Arc;
 
 /// Scripts that read scripts, so deep.
 const READ_DEPTH_MAX: usize = 64;
-/// So many bytes of an answer are computed before the first are shown.
-const FIRST_BYTES: usize = 16 << 20;
 
 /// Why a piece did not work.
 #[derive(Debug)]
@@ -288,7 +286,7 @@ impl Session {
         let needs_all = self.settings.mode.is_for_people();
         let outcome = self
             .connection
-            .stream_with(sql, inlay::Extent::Script, &Parameters::default(), Some(&host), FIRST_BYTES)
+            .stream_with(sql, inlay::Extent::Script, &Parameters::default(), Some(&host), inlay::FIRST_BYTES)
             .and_then(|(first, rest)| match rest {
                 Some(rest) if needs_all => Ok((rest.join(first, Some(&host))?, None)),
                 rest => Ok((first, rest)),
@@ -405,11 +403,7 @@ impl Session {
 
     /// Saves what is intact of a damaged file.
     pub fn try_recover(&mut self, damaged: &str, new: &str) -> Done {
-        let sql = format!(
-            "CALL recover({}, {})",
-            crate::render::text_literal(damaged),
-            crate::render::text_literal(new)
-        );
+        let sql = format!("CALL recover({}, {})", inlay::sql::literal(damaged), inlay::sql::literal(new));
         let result = self.query(&sql)?;
         self.show_table(&result)
     }
@@ -426,7 +420,7 @@ impl Session {
             Some(file) if !std::path::Path::new(file).exists() => {
                 return said(format!("cannot open \"{file}\": there is no such file"));
             }
-            Some(file) => format!("PRAGMA verify({})", crate::render::text_literal(file)),
+            Some(file) => format!("PRAGMA verify({})", inlay::sql::literal(file)),
             None => "PRAGMA verify".to_string(),
         };
         let lines: Vec<String> = self.texts(&sql)?.into_iter().flatten().collect();

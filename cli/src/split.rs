@@ -189,9 +189,9 @@ impl Splitter {
                 }
             }
             // The body of a function is no SQL.
-            b'{' if inlay::expects_body(&self.text[..at]) => {
+            b'{' if inlay::sql::expects_body(&self.text[..at]) => {
                 self.has_begun = true;
-                self.seen = inlay::end_of_body(bytes, at)?;
+                self.seen = inlay::sql::end_of_body(bytes, at)?;
                 return Some(());
             }
             _ => {}

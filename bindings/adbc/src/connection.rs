@@ -2,11 +2,9 @@
 
 use crate::database::DatabaseHandle;
 use crate::failure::{Failure, Outcome};
-use crate::metadata::quoted;
-use inlay::{Connection, Host, Parameters, QueryResult};
+use inlay::{Connection, Isolation};
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 const AUTOCOMMIT: &str = "adbc.connection.autocommit";
 const CATALOG: &str = "adbc.connection.catalog";
@@ -29,7 +27,6 @@ struct State {
 /// An open connection, shared with its statements.
 pub struct Session {
     pub engine: Connection,
-    autocommit: AtomicBool,
 }
 
 impl ConnectionHandle {
@@ -39,7 +36,7 @@ impl ConnectionHandle {
         if state.session.is_some() {
             return Err(Failure::state("the connection is open already"));
         }
-        let session = Session { engine: database.opened()?.connect(), autocommit: AtomicBool::new(true) };
+        let session = Session { engine: database.opened()?.connect() };
         for (name, value) in &state.options {
             session.set_option(name, value)?;
         }
@@ -82,70 +79,29 @@ pub fn truth(name: &str, value: &str) -> Outcome<bool> {
 }
 
 impl Session {
-    /// Runs SQL in the transaction that ADBC's rules say: the open one, or a new one unless statements commit by
-    /// themselves.
-    pub fn run(
-        &self,
-        sql: &str,
-        parameters: &Parameters,
-        host: Option<&Arc<dyn Host>>,
-    ) -> Outcome<QueryResult> {
-        self.begin_if_needed()?;
-        Ok(self.engine.execute_with(sql, parameters, host)?)
-    }
-
-    /// Opens a transaction unless one is open or statements commit by themselves.
-    pub fn begin_if_needed(&self) -> Outcome<()> {
-        if !self.autocommit.load(Ordering::Acquire) && !self.engine.in_transaction() {
-            self.engine.execute("BEGIN")?;
-        }
-        Ok(())
-    }
-
-    /// Ends the transaction by `COMMIT` or `ROLLBACK`; the next statement begins another.
-    pub fn end(&self, how: &str) -> Outcome<()> {
-        if self.autocommit.load(Ordering::Acquire) {
+    /// Keeps what the transaction did, or undoes it; the next statement begins another.
+    pub fn end(&self, keeps: bool) -> Outcome<()> {
+        if self.engine.autocommit()? {
+            let how = if keeps { "COMMIT" } else { "ROLLBACK" };
             let message = format!("{how}: statements commit by themselves while {AUTOCOMMIT} is \"true\"");
             return Err(Failure::state(message));
         }
-        if self.engine.in_transaction() {
-            self.engine.execute(how)?;
-        }
+        if keeps {
+            self.engine.commit()?
+        } else {
+            self.engine.rollback()?
+        };
         Ok(())
     }
 
     fn set_option(&self, name: &str, value: &str) -> Outcome<()> {
+        let engine = &self.engine;
         match name {
-            AUTOCOMMIT => {
-                let on = truth(name, value)?;
-                if on && !self.autocommit.load(Ordering::Acquire) {
-                    self.end("COMMIT")?;
-                }
-                self.autocommit.store(on, Ordering::Release);
-            }
-            CATALOG => drop(self.engine.execute(&format!("USE {}", quoted(value)))?),
-            SCHEMA => {
-                let catalog = self.option(CATALOG)?;
-                self.engine.execute(&format!("USE {}.{}", quoted(&catalog), quoted(value)))?;
-            }
-            READ_ONLY => {
-                let mode = if truth(name, value)? { "ONLY" } else { "WRITE" };
-                let sql = format!("SET SESSION CHARACTERISTICS AS TRANSACTION READ {mode}");
-                self.engine.execute(&sql)?;
-            }
-            ISOLATION => {
-                let level = value.strip_prefix(ISOLATION_LEVEL).unwrap_or(value);
-                let level = match level {
-                    // What every transaction has at least.
-                    "default" | "snapshot" => "REPEATABLE READ".to_string(),
-                    "linearizable" => {
-                        return Err(Failure::argument(format!("{name} = \"{value}\": no such level")));
-                    }
-                    level => level.replace('_', " ").to_uppercase(),
-                };
-                let sql = format!("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL {level}");
-                self.engine.execute(&sql)?;
-            }
+            AUTOCOMMIT => engine.set_autocommit(truth(name, value)?)?,
+            CATALOG => engine.set_catalog(value)?,
+            SCHEMA => engine.set_schema(value)?,
+            READ_ONLY => engine.set_read_only(truth(name, value)?)?,
+            ISOLATION => engine.set_isolation(Some(isolation(name, value)?))?,
             _ => return Err(Failure::no_option(name)),
         }
         Ok(())
@@ -153,12 +109,23 @@ impl Session {
 
     /// The value of an option.
     pub fn option(&self, name: &str) -> Outcome<String> {
-        let sql = match name {
-            AUTOCOMMIT => return Ok(self.autocommit.load(Ordering::Acquire).to_string()),
-            CATALOG => "SELECT current_database()",
-            SCHEMA => "SELECT current_schema()",
-            _ => return Err(Failure::not_set(name)),
-        };
-        Ok(self.engine.execute(sql)?.value(0, 0)?.to_string())
+        match name {
+            AUTOCOMMIT => Ok(self.engine.autocommit()?.to_string()),
+            CATALOG => Ok(self.engine.catalog()?),
+            SCHEMA => Ok(self.engine.schema()?),
+            _ => Err(Failure::not_set(name)),
+        }
+    }
+}
+
+/// A level of isolation by ADBC's name for it.
+fn isolation(name: &str, value: &str) -> Outcome<Isolation> {
+    match value.strip_prefix(ISOLATION_LEVEL).unwrap_or(value) {
+        "read_uncommitted" => Ok(Isolation::ReadUncommitted),
+        "read_committed" => Ok(Isolation::ReadCommitted),
+        // What every transaction has at least.
+        "default" | "snapshot" | "repeatable_read" => Ok(Isolation::RepeatableRead),
+        "serializable" => Ok(Isolation::Serializable),
+        _ => Err(Failure::argument(format!("{name} = \"{value}\": no such level"))),
     }
 }

@@ -210,12 +210,12 @@ unsafe extern "C" fn connection_release(connection: *mut Handle, error: *mut Adb
 
 unsafe extern "C" fn connection_commit(connection: *mut Handle, error: *mut AdbcError) -> AdbcStatusCode {
     // SAFETY: the arguments are as `arguments` says.
-    unsafe { on_session(connection, error, |session| session.end("COMMIT")) }
+    unsafe { on_session(connection, error, |session| session.end(true)) }
 }
 
 unsafe extern "C" fn connection_rollback(connection: *mut Handle, error: *mut AdbcError) -> AdbcStatusCode {
     // SAFETY: the arguments are as `arguments` says.
-    unsafe { on_session(connection, error, |session| session.end("ROLLBACK")) }
+    unsafe { on_session(connection, error, |session| session.end(false)) }
 }
 
 unsafe extern "C" fn connection_cancel(connection: *mut Handle, error: *mut AdbcError) -> AdbcStatusCode {

@@ -1,7 +1,7 @@
 //! Why a call failed, as ADBC says it: status, SQLSTATE and a message in memory that the caller releases.
 
 use crate::ffi::{AdbcError, AdbcStatusCode, VENDOR_CODE_PRIVATE_DATA, status};
-use inlay::Error;
+use inlay::{Error, ErrorKind};
 use std::ffi::{CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
@@ -43,22 +43,46 @@ impl Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        let sqlstate = error.sqlstate();
-        let status = match (sqlstate, &sqlstate[..2]) {
-            ("42P01" | "42703" | "42883", _) => status::NOT_FOUND,
-            ("42P07", _) => status::ALREADY_EXISTS,
-            ("42501", _) => status::UNAUTHORIZED,
-            ("57014", _) if matches!(error.root(), Error::StatementTimeout { .. }) => status::TIMEOUT,
-            ("57014", _) => status::CANCELLED,
-            ("22023", _) | (_, "42") => status::INVALID_ARGUMENT,
-            (_, "21" | "22") => status::INVALID_DATA,
-            (_, "23") => status::INTEGRITY,
-            (_, "0A") => status::NOT_IMPLEMENTED,
-            (_, "08" | "25") => status::INVALID_STATE,
-            ("XX001", _) | (_, "40" | "53" | "55" | "58") => status::IO,
-            _ => status::INTERNAL,
-        };
-        Self { status, sqlstate, message: error.to_string() }
+        let kind = error.kind();
+        Self { status: status_of(kind), sqlstate: kind.sqlstate(), message: error.to_string() }
+    }
+}
+
+/// ADBC's status for a kind of error.
+fn status_of(kind: ErrorKind) -> AdbcStatusCode {
+    match kind {
+        ErrorKind::UndefinedTable | ErrorKind::UndefinedColumn | ErrorKind::UndefinedFunction => {
+            status::NOT_FOUND
+        }
+        ErrorKind::Duplicate => status::ALREADY_EXISTS,
+        ErrorKind::FileAccess | ErrorKind::Forbidden => status::UNAUTHORIZED,
+        ErrorKind::StatementTimeout => status::TIMEOUT,
+        ErrorKind::Interrupted => status::CANCELLED,
+        ErrorKind::Syntax
+        | ErrorKind::Ambiguous
+        | ErrorKind::TypeMismatch
+        | ErrorKind::Grouping
+        | ErrorKind::Windowing
+        | ErrorKind::Bind
+        | ErrorKind::InvalidArgument => status::INVALID_ARGUMENT,
+        ErrorKind::InvalidCast
+        | ErrorKind::OutOfRange
+        | ErrorKind::DivisionByZero
+        | ErrorKind::SubqueryRows
+        | ErrorKind::Cardinality
+        | ErrorKind::MalformedFile => status::INVALID_DATA,
+        ErrorKind::NotNull | ErrorKind::Unique | ErrorKind::Check | ErrorKind::ForeignKey => {
+            status::INTEGRITY
+        }
+        ErrorKind::Unsupported => status::NOT_IMPLEMENTED,
+        ErrorKind::Closed | ErrorKind::TransactionState | ErrorKind::ReadOnly => status::INVALID_STATE,
+        ErrorKind::Io
+        | ErrorKind::DiskFull
+        | ErrorKind::Corrupt
+        | ErrorKind::Locked
+        | ErrorKind::Conflict
+        | ErrorKind::OutOfMemory => status::IO,
+        ErrorKind::External | ErrorKind::Internal => status::INTERNAL,
     }
 }
 

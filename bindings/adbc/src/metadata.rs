@@ -7,12 +7,7 @@ use inlay::types::arrow::export::{array_of, schema_of};
 use inlay::types::arrow::ffi::FLAG_NULLABLE;
 use inlay::types::arrow::{ArrowArrayStream, ArrowSchema, Exporter, StringLayout, stream};
 use inlay::types::{Buffer, LogicalType};
-use inlay::{Connection, Parameters, QueryResult, Value};
-
-/// A name as SQL writes it.
-pub fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
-}
+use inlay::{Connection, Parameters, QueryResult, Value, sql};
 
 /// The version of ADBC that this is a driver of.
 const ADBC_VERSION: i64 = 1_001_000;
@@ -86,7 +81,7 @@ pub fn table_schema(
     table: &str,
 ) -> Outcome<ArrowSchema> {
     let parts = [catalog, schema, Some(table)].into_iter().flatten().filter(|part| !part.is_empty());
-    let path = parts.map(quoted).collect::<Vec<_>>().join(".");
+    let path = sql::path(parts);
     let described = engine.describe_with(
         &format!("SELECT * FROM {path}"),
         inlay::Extent::Statement,
@@ -170,7 +165,7 @@ pub fn objects(engine: &Connection, depth: Depth, wanted: &Wanted<'_>) -> Outcom
     let constraints = if_deep(Depth::Columns, CONSTRAINTS.to_string(), &constraint);
     let mut tables = like("t.table_name", wanted.table);
     if let Some(types) = &wanted.table_types {
-        let names: Vec<String> = types.iter().map(|ty| format!("'{}'", ty.replace('\'', "''"))).collect();
+        let names: Vec<String> = types.iter().map(|ty| sql::literal(ty)).collect();
         tables = format!("{tables} AND t.table_type IN ('', {})", names.join(", "));
     }
     let tables = format!(

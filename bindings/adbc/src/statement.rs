@@ -3,11 +3,10 @@
 use crate::bound::{Bound, nothing_bound};
 use crate::connection::{ConnectionHandle, Session, truth};
 use crate::failure::{Failure, Outcome};
-use crate::metadata::quoted;
 use inlay::types::arrow::export::schema_of;
 use inlay::types::arrow::ffi::FLAG_NULLABLE;
 use inlay::types::arrow::{ArrowArrayStream, ArrowSchema, Exporter, StringLayout};
-use inlay::{Connection, Host, HostScope, HostTable, Parameters, QueryResult, Rest, ResultKind};
+use inlay::{Cursor, Extent, Host, ParameterShape, Parameters, QueryResult, Tables, sql};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
@@ -19,10 +18,6 @@ const MODE_PREFIX: &str = "adbc.ingest.mode.";
 const TEMPORARY: &str = "adbc.ingest.temporary";
 const BIND_BY_NAME: &str = "adbc.statement.bind_by_name";
 
-/// So many bytes of a result are computed when a statement is run; the others when they are read.
-const FIRST_BYTES: usize = 16 << 20;
-/// Rows of a delivered record batch, about.
-const CHUNK_ROWS: usize = 1 << 17;
 /// What rows to load are called in SQL.
 const LOADED: &str = "adbc rows";
 
@@ -83,13 +78,7 @@ impl Mode {
 }
 
 /// What a run gave.
-pub struct Answer {
-    result: QueryResult,
-    /// Rows behind those, which are computed when they are asked for.
-    rest: Option<Rest>,
-    /// Keeps the database open while rows are still in its tables.
-    engine: Connection,
-}
+pub struct Answer(Cursor);
 
 impl StatementHandle {
     /// A statement of an open connection.
@@ -159,32 +148,30 @@ impl StatementHandle {
     pub fn execute(&self) -> Outcome<Answer> {
         let mut state = self.state.lock();
         let bound = state.bound.take();
-        let (result, rest) = match &state.target.table {
+        let rows = match &state.target.table {
             Some(table) => {
-                (state.target.load(table, &self.session, &bound.ok_or_else(nothing_bound)?)?, None)
+                let bound = bound.ok_or_else(nothing_bound)?;
+                self.whole(state.target.load(table, &self.session, &bound)?)
             }
             None => self.run(state.text()?, bound, state.by_name)?,
         };
-        Ok(Answer { result, rest, engine: self.session.engine.clone() })
+        Ok(Answer(rows))
     }
 
-    fn run(&self, sql: &str, bound: Option<Bound>, by_name: bool) -> Outcome<(QueryResult, Option<Rest>)> {
+    fn run(&self, sql: &str, bound: Option<Bound>, by_name: bool) -> Outcome<Cursor> {
         let sets = match &bound {
             Some(bound) => bound.parameters(by_name)?,
             None => vec![Parameters::default()],
         };
-        if let [parameters] = &sets[..] {
-            self.session.begin_if_needed()?;
-            return Ok(self.session.engine.stream_with(
-                sql,
-                inlay::Extent::Script,
-                parameters,
-                None,
-                FIRST_BYTES,
-            )?);
+        let engine = &self.session.engine;
+        match &sets[..] {
+            [parameters] => Ok(engine.stream(sql, parameters, None)?),
+            sets => Ok(self.whole(engine.execute_many(sql, sets, None)?)),
         }
-        self.session.begin_if_needed()?;
-        Ok((self.session.engine.execute_many(sql, &sets, None)?, None))
+    }
+
+    fn whole(&self, rows: QueryResult) -> Cursor {
+        Cursor::new(self.session.engine.clone(), rows, None)
     }
 
     /// What a run would give, without running it.
@@ -192,23 +179,26 @@ impl StatementHandle {
         let state = self.state.lock();
         let sets = state.bound.as_ref().map(|bound| bound.parameters(state.by_name)).transpose()?;
         let parameters = sets.and_then(|sets| sets.into_iter().next()).unwrap_or_default();
-        let described =
-            self.session.engine.describe_with(state.text()?, inlay::Extent::Script, &parameters, None)?;
+        let engine = &self.session.engine;
+        let described = engine.describe_with(state.text()?, Extent::Script, &parameters, None)?;
         let (names, types): (Vec<_>, Vec<_>) = described.columns.unwrap_or_default().into_iter().unzip();
         Ok(Exporter::new(&names, &types).with_strings(StringLayout::Utf8).schema())
     }
 }
 
 impl StatementHandle {
-    /// The parameters of the statement, by position and by name; their types are not known before values are bound.
+    /// The parameters of the statement, by position and by name, with the types that it converts them to where those are known.
     pub fn parameter_schema(&self) -> Outcome<ArrowSchema> {
         let state = self.state.lock();
-        let statements = inlay::statements_of(state.text()?)?;
-        let parameters = statements.last().map(|last| &last.parameters[..]).unwrap_or_default();
-        // Those by position are called by their numbers, which are no names.
-        let name =
-            |name: &'_ String| if name.parse::<usize>().is_ok() { String::new() } else { name.clone() };
-        let field = |parameter: &String| schema_of("n", &name(parameter), FLAG_NULLABLE, Vec::new(), None);
+        let parameters = self.session.engine.prepare(state.text()?)?.describe(None)?.parameters;
+        let field = |parameter: &ParameterShape| {
+            // Those by position have no names.
+            let name = parameter.name.clone().unwrap_or_default();
+            match &parameter.ty {
+                Some(ty) => Exporter::new(&[name], std::slice::from_ref(ty)).column_schema(0),
+                None => schema_of("n", &name, FLAG_NULLABLE, Vec::new(), None),
+            }
+        };
         Ok(schema_of("+s", "", 0, parameters.iter().map(field).collect(), None))
     }
 }
@@ -228,14 +218,15 @@ impl Target {
     /// Loads rows in one transaction; columns of a table that exists are found by name.
     fn load(&self, table: &str, session: &Session, bound: &Bound) -> Outcome<QueryResult> {
         let parts = [self.catalog.as_deref(), self.schema.as_deref(), Some(table)];
-        let path = parts.into_iter().flatten().map(quoted).collect::<Vec<_>>().join(".");
+        let path = sql::path(parts.into_iter().flatten());
         let kind = if self.temporary { "TEMPORARY TABLE" } else { "TABLE" };
-        let rows = quoted(LOADED);
+        let rows = sql::ident(LOADED);
         let create = |create: &str| format!("{create} {path} AS SELECT * FROM {rows}");
         let append = format!("INSERT INTO {path} BY NAME SELECT * FROM {rows}");
-        let host: Arc<dyn Host> = Arc::new(Loading(HostTable::Rows(bound.table())));
-        let none = Parameters::default();
-        let run = |sql: &str| session.run(sql, &none, Some(&host));
+        let host: Arc<dyn Host> = Arc::new(Tables::one(LOADED, bound.table()));
+        let run = |sql: &str| -> Outcome<QueryResult> {
+            Ok(session.engine.execute_with(sql, &Parameters::default(), Some(&host))?)
+        };
         match self.mode {
             Mode::Create => run(&create(&format!("CREATE {kind}"))),
             Mode::Replace => run(&create(&format!("CREATE OR REPLACE {kind}"))),
@@ -243,7 +234,7 @@ impl Target {
             Mode::CreateAppend => {
                 let columns = bound.table();
                 let columns = columns.columns().iter();
-                let columns = columns.map(|column| format!("{} {}", quoted(&column.name), column.ty));
+                let columns = columns.map(|column| format!("{} {}", sql::ident(&column.name), column.ty));
                 let columns = columns.collect::<Vec<_>>().join(", ");
                 atomically(session, || {
                     run(&format!("CREATE {kind} IF NOT EXISTS {path} ({columns})"))?;
@@ -254,57 +245,25 @@ impl Target {
     }
 }
 
-/// Several statements, all or none of them.
+/// Several statements, all or none of them; those of an open transaction that is not ours end with it.
 fn atomically<T>(session: &Session, work: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
-    let engine = &session.engine;
-    session.begin_if_needed()?;
-    if engine.in_transaction() {
+    if !session.engine.autocommit()? {
         return work();
     }
-    engine.execute("BEGIN")?;
-    let outcome = work();
-    let end = if outcome.is_ok() { "COMMIT" } else { "ROLLBACK" };
-    let ended = engine.execute(end);
-    let value = outcome?;
-    ended?;
+    let block = session.engine.transaction()?;
+    let value = work()?;
+    block.commit()?;
     Ok(value)
-}
-
-/// Gives the rows that are loaded to the statement that loads them.
-struct Loading(HostTable);
-
-impl Host for Loading {
-    fn find_table(&self, name: &str, _scope: HostScope) -> inlay::Result<Option<HostTable>> {
-        Ok((name == LOADED).then(|| self.0.clone()))
-    }
-
-    fn gives_tables(&self) -> bool {
-        true
-    }
-
-    fn is_interrupted(&self) -> bool {
-        false
-    }
 }
 
 impl Answer {
     /// Rows that the statement changed, or gave; -1 if neither, or if some are still to be computed.
     pub fn row_count(&self) -> i64 {
-        match self.result.kind() {
-            ResultKind::Rows if self.rest.is_some() => -1,
-            ResultKind::Rows => self.result.row_count() as i64,
-            ResultKind::Changed(count) => count as i64,
-            ResultKind::Done => -1,
-        }
+        self.0.row_count().map_or(-1, |count| count as i64)
     }
 
     /// The rows, each record batch of which is computed and converted when it is asked for.
     pub fn stream(self) -> ArrowArrayStream {
-        let Self { result, rest, engine } = self;
-        let exporter = Exporter::new(result.names(), result.types()).with_strings(StringLayout::Utf8);
-        let arrays = inlay::arrow_arrays(result, rest, &exporter, CHUNK_ROWS);
-        exporter.stream_arrays(arrays.inspect(move |_| {
-            let _open = &engine;
-        }))
+        self.0.into_arrow_stream(StringLayout::Utf8)
     }
 }

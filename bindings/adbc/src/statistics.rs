@@ -4,13 +4,13 @@
 
 use crate::connection::Session;
 use crate::failure::Outcome;
-use crate::metadata::{like, quoted};
+use crate::metadata::like;
 use crate::union::{self, Member};
 use inlay::types::arrow::export::{array_of, schema_of};
 use inlay::types::arrow::ffi::FLAG_NULLABLE;
 use inlay::types::arrow::{ArrowArray, ArrowArrayStream, ArrowSchema, Exporter, StringLayout, stream};
 use inlay::types::{Buffer, LogicalType, Vector};
-use inlay::{Parameters, Value};
+use inlay::{Parameters, Value, sql};
 
 /// `ADBC_STATISTIC_..._KEY`.
 const DISTINCT_COUNT: i16 = 1;
@@ -91,7 +91,7 @@ fn places(session: &Session, asked: &Asked<'_>) -> Outcome<Vec<Place>> {
          WHERE table_type IN ('BASE TABLE', 'LOCAL TEMPORARY') AND {} ORDER BY ALL",
         conditions.join(" AND ")
     );
-    let found = session.run(&sql, &parameters, None)?;
+    let found = session.engine.execute_with(&sql, &parameters, None)?;
     let mut places = Vec::with_capacity(found.row_count());
     for row in 0..found.row_count() {
         let text = |column| Ok::<_, inlay::Error>(found.value(row, column)?.to_string());
@@ -102,7 +102,7 @@ fn places(session: &Session, asked: &Asked<'_>) -> Outcome<Vec<Place>> {
 
 /// All statistics of a table and its columns.
 fn of_table(session: &Session, place: &Place, approximate: bool) -> Outcome<Vec<Statistic>> {
-    let path = [&place.catalog, &place.schema, &place.table].map(|part| quoted(part)).join(".");
+    let path = sql::path([&place.catalog, &place.schema, &place.table]);
     let none = Parameters::default();
     let described = session.engine.describe_with(
         &format!("SELECT * FROM {path}"),
@@ -119,14 +119,15 @@ fn of_table(session: &Session, place: &Place, approximate: bool) -> Outcome<Vec<
         .map(|(name, _)| name)
         .collect();
     let mut items = vec!["count(*)".to_string()];
-    for name in columns.iter().map(|name| quoted(name)) {
+    for name in columns.iter().map(|name| sql::ident(name)) {
         let distinct = match approximate {
             true => format!("approx_count_distinct({name})"),
             false => format!("count(DISTINCT {name})"),
         };
         items.extend([format!("count({name})"), distinct, format!("min({name})"), format!("max({name})")]);
     }
-    let answer = session.run(&format!("SELECT {} FROM {path}", items.join(", ")), &none, None)?;
+    let answer =
+        session.engine.execute_with(&format!("SELECT {} FROM {path}", items.join(", ")), &none, None)?;
     let number = |index: usize| Ok::<_, inlay::Error>(answer.value(0, index)?.as_i128().unwrap_or(0) as i64);
     let row_count = number(0)?;
     let statistic = |column: Option<&String>, key: i16, value: (i8, Value)| Statistic {

@@ -1,40 +1,28 @@
-//! `inlay.Appender`: rows one by one, which reach a table by the way of bulk loads.
+//! Rows that are collected one by one and go into a table together: `inlay.Appender`.
 
 use crate::errors::{misuse, unwrapped};
-use crate::host::{PythonHost, hosted};
+use crate::host::{PythonHost, hosted, locked};
 use crate::parameters;
 use crate::register;
-use inlay::types::{LogicalType, VectorBuilder};
-use inlay::{ColumnSource, Extent, HostTable, Parameters, TableSource, Value};
+use inlay::Value;
+use inlay::types::LogicalType;
 use pyo3::prelude::*;
-use pyo3::sync::MutexExt;
 use pyo3::types::PyTuple;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-/// So many rows are collected before they are handed over: those of a row group.
-const ROWS_MAX: usize = 131_072;
+use std::sync::{Mutex, MutexGuard};
 
 #[doc = doc!("Appender")]
 #[pyclass(frozen, module = "inlay")]
 pub struct Appender {
     connection: inlay::Connection,
-    /// The statement that takes the rows, and what it calls them.
-    sql: String,
     source: String,
     names: Vec<String>,
     types: Vec<LogicalType>,
-    state: Mutex<State>,
-}
-
-#[derive(Default)]
-struct State {
-    /// One for each column.
-    builders: Vec<VectorBuilder>,
-    is_closed: bool,
+    /// Gone when it is closed.
+    rows: Mutex<Option<inlay::Appender>>,
 }
 
 impl Appender {
-    /// An appender of rows that have the columns of `query`.
+    /// An appender of rows that have the columns of `query`, which the statement `sql` takes from the table `source`.
     pub fn new(
         py: Python<'_>,
         connection: &inlay::Connection,
@@ -43,27 +31,29 @@ impl Appender {
         source: &str,
     ) -> PyResult<Self> {
         let host = PythonHost::new(connection, Vec::new());
-        let described = hosted(py, &host, |host| {
-            connection.describe_with(query, Extent::Statement, &Parameters::default(), Some(host))
-        })?;
-        let Some(columns) = described.columns else {
-            return Err(misuse(py, "an appender needs a table with columns"));
-        };
-        let (names, types) = columns.into_iter().unzip();
-        let (connection, state) = (connection.clone(), Mutex::default());
-        Ok(Self { connection, sql: sql.to_string(), source: source.to_string(), names, types, state })
+        let rows =
+            hosted(py, &host, |host| inlay::Appender::of_query(connection, query, sql, source, Some(host)))?;
+        let (names, types) = (rows.names().to_vec(), rows.types().to_vec());
+        let (connection, source) = (connection.clone(), source.to_string());
+        Ok(Self { connection, source, names, types, rows: Mutex::new(Some(rows)) })
     }
 
-    /// The rows collected, unless it is closed.
-    fn state(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, State>> {
-        let mut state = self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
-        if state.is_closed {
+    fn rows(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Option<inlay::Appender>>> {
+        locked(py, &self.rows, "a function cannot use the appender whose rows the statement around takes in")
+    }
+
+    /// Does something with the rows, unless it is closed. The engine may ask Python meanwhile.
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut inlay::Appender, &std::sync::Arc<dyn inlay::Host>) -> inlay::Result<T> + Send,
+    ) -> PyResult<T> {
+        let mut rows = self.rows(py)?;
+        let Some(rows) = &mut *rows else {
             return Err(misuse(py, "the appender is closed; make another"));
-        }
-        if state.builders.is_empty() {
-            state.builders = self.types.iter().map(|ty| VectorBuilder::new(ty.clone(), 0)).collect();
-        }
-        Ok(state)
+        };
+        let host = PythonHost::new(&self.connection, Vec::new());
+        hosted(py, &host, |host| work(rows, host))
     }
 
     /// A row as values of the columns' types.
@@ -86,21 +76,17 @@ impl Appender {
         Ok(row)
     }
 
-    /// Adds a row to those collected; how many there are then.
-    fn push(&self, py: Python<'_>, row: &[Value]) -> PyResult<usize> {
-        let mut state = self.state(py)?;
-        for (builder, value) in state.builders.iter_mut().zip(row) {
-            unwrapped(py, builder.push(value))?;
+    /// Adds a row to those collected; a full appender puts them into the table.
+    fn push(&self, py: Python<'_>, row: &[Value]) -> PyResult<()> {
+        let mut rows = self.rows(py)?;
+        let Some(appender) = &mut *rows else {
+            return Err(misuse(py, "the appender is closed; make another"));
+        };
+        if !appender.is_nearly_full() {
+            return unwrapped(py, appender.push_row(row, None));
         }
-        Ok(state.builders.first().map_or(0, VectorBuilder::len))
-    }
-
-    /// Runs the statement with these rows.
-    fn take_in(&self, py: Python<'_>, rows: Arc<dyn TableSource>) -> PyResult<()> {
-        let host = PythonHost::new(&self.connection, vec![(self.source.clone(), HostTable::Rows(rows))]);
-        let none = Parameters::default();
-        hosted(py, &host, |host| self.connection.execute_one(&self.sql, &none, Some(host)))?;
-        Ok(())
+        let host = PythonHost::new(&self.connection, Vec::new());
+        hosted(py, &host, |host| appender.push_row(row, Some(host)))
     }
 }
 
@@ -110,54 +96,44 @@ impl Appender {
     #[pyo3(signature = (*values))]
     fn append_row(&self, py: Python<'_>, values: &Bound<'_, PyTuple>) -> PyResult<()> {
         let row = self.row(py, values)?;
-        if self.push(py, &row)? >= ROWS_MAX {
-            self.flush(py)?;
-        }
-        Ok(())
+        self.push(py, &row)
     }
 
     #[doc = doc!("Appender.append_rows")]
     fn append_rows(&self, py: Python<'_>, rows: &Bound<'_, PyAny>) -> PyResult<()> {
-        for row in rows.try_iter()? {
+        rows.try_iter()?.try_for_each(|row| {
             let row = self.row(py, &row?)?;
-            if self.push(py, &row)? >= ROWS_MAX {
-                self.flush(py)?;
-            }
-        }
-        Ok(())
+            self.push(py, &row)
+        })
     }
 
     #[doc = doc!("Appender.append")]
     fn append(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.flush(py)?;
-        self.take_in(py, register::source(py, &self.source, data, self.connection.host_settings())?)
+        let source = register::source(py, &self.source, data, self.connection.host_settings())?;
+        self.with(py, |rows, host| rows.append(source, Some(host)))
     }
 
     #[doc = doc!("Appender.flush")]
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
-        let builders = std::mem::take(&mut self.state(py)?.builders);
-        if builders.first().is_none_or(VectorBuilder::is_empty) {
-            return Ok(());
-        }
-        let vectors = builders.into_iter().map(VectorBuilder::finish);
-        let columns = self.names.iter().cloned().zip(vectors).collect();
-        self.take_in(py, Arc::new(unwrapped(py, ColumnSource::new(&*self.source, columns))?))
+        self.with(py, |rows, host| rows.flush(Some(host)))
     }
 
     #[doc = doc!("Appender.clear")]
     fn clear(&self, py: Python<'_>) -> PyResult<()> {
-        self.state(py)?.builders.clear();
-        Ok(())
+        self.with(py, |rows, _| {
+            rows.clear();
+            Ok(())
+        })
     }
 
     #[doc = doc!("Appender.close")]
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        let is_closed = self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).is_closed;
-        if is_closed {
+        if self.rows(py)?.is_none() {
             return Ok(());
         }
         let flushed = self.flush(py);
-        self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).is_closed = true;
+        let rows = self.rows(py)?.take();
+        drop(rows);
         flushed
     }
 
@@ -185,8 +161,7 @@ impl Appender {
         exception: &Bound<'_, PyAny>,
         _more: &Bound<'_, PyTuple>,
     ) -> PyResult<()> {
-        let is_closed = self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).is_closed;
-        if !exception.is_none() && !is_closed {
+        if !exception.is_none() && self.rows(py)?.is_some() {
             self.clear(py)?;
         }
         self.close(py)

@@ -1,7 +1,7 @@
 //! The Arrow PyCapsule interface, both ways: `__arrow_c_stream__`.
 //! Source: <https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>.
 
-use crate::cursor::{Remainder, Unread};
+use crate::cursor::Unread;
 use crate::errors::{exception, unwrapped};
 use inlay::QueryResult;
 use inlay::types::LogicalType;
@@ -15,9 +15,6 @@ use std::sync::{Mutex, PoisonError};
 
 const STREAM: &CStr = c"arrow_array_stream";
 const SCHEMA: &CStr = c"arrow_schema";
-
-/// Rows of a delivered record batch, about.
-const CHUNK_ROWS: usize = 1 << 17;
 
 /// A result that Arrow libraries read.
 #[pyclass(frozen, module = "inlay")]
@@ -64,7 +61,7 @@ impl ArrowStream {
 
 /// The rows as a stream in a capsule; each record batch is computed and converted when it is asked for.
 pub fn export(py: Python<'_>, rows: Unread, strings: StringLayout) -> PyResult<Bound<'_, PyCapsule>> {
-    export_chunks(py, rows, strings, CHUNK_ROWS)
+    export_chunks(py, rows, strings, inlay::ARROW_ROWS)
 }
 
 fn export_chunks(
@@ -73,14 +70,7 @@ fn export_chunks(
     strings: StringLayout,
     chunk_rows: usize,
 ) -> PyResult<Bound<'_, PyCapsule>> {
-    let Unread { first, rest } = rows;
-    let exporter = Exporter::new(first.names(), first.types()).with_strings(strings);
-    let connection = rest.as_ref().map(Remainder::connection);
-    let arrays = inlay::arrow_arrays(first, rest.map(Remainder::into_rest), &exporter, chunk_rows);
-    let arrays = arrays.inspect(move |_| {
-        let _open = &connection;
-    });
-    PyCapsule::new_with_value(py, exporter.stream_arrays(arrays), STREAM)
+    PyCapsule::new_with_value(py, rows.rows.into_arrow_stream(strings, chunk_rows), STREAM)
 }
 
 /// The rows as a stream in a capsule, all of them converted now by all workers.
@@ -90,9 +80,10 @@ fn export_all(
     strings: StringLayout,
     is_frame: bool,
 ) -> PyResult<Bound<'_, PyCapsule>> {
-    let exporter = Exporter::new(rows.first.names(), rows.first.types()).with_strings(strings);
+    let first = &rows.rows.first;
+    let exporter = Exporter::new(first.names(), first.types()).with_strings(strings);
     let exporter = if is_frame { exporter.refusing_unshown_moments() } else { exporter };
-    let arrays = rows.delivered(py, |delivery| delivery.into_arrow_arrays(&exporter, CHUNK_ROWS))?;
+    let arrays = rows.delivered(py, |delivery| delivery.into_arrow_arrays(&exporter, inlay::ARROW_ROWS))?;
     PyCapsule::new_with_value(py, exporter.stream_arrays(arrays.into_iter().map(Ok)), STREAM)
 }
 
@@ -165,7 +156,7 @@ pub fn reader<'py>(
     rows_per_batch: Option<usize>,
     strings: StringLayout,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let rows = Rows::Chunks(rows, rows_per_batch.unwrap_or(CHUNK_ROWS).max(1));
+    let rows = Rows::Chunks(rows, rows_per_batch.unwrap_or(inlay::ARROW_ROWS).max(1));
     let stream = Bound::new(py, ArrowStream::new(rows, strings))?;
     let reader =
         py.import("pyarrow")?.getattr("RecordBatchReader")?.call_method1("from_stream", (stream,))?;
@@ -177,7 +168,8 @@ pub fn reader<'py>(
 
 /// A `polars.DataFrame`.
 pub fn polars<'py>(py: Python<'py>, mut rows: Unread) -> PyResult<Bound<'py, PyAny>> {
-    let mut columns = rows.first.names().iter().zip(rows.first.types());
+    let first = &rows.rows.first;
+    let mut columns = first.names().iter().zip(first.types());
     let is_unknown = |part: &LogicalType| matches!(part, LogicalType::Interval | LogicalType::Union(_));
     if let Some((name, ty)) = columns.find(|(_, ty)| ty.has_part(&is_unknown)) {
         let (what, fix) = match ty {
@@ -196,8 +188,8 @@ pub fn polars<'py>(py: Python<'py>, mut rows: Unread) -> PyResult<Bound<'py, PyA
         return Err(exception(py, &error));
     }
     // Columns of a frame have different names.
-    let names = crate::cursor::unique_names(rows.first.names());
-    rows.first = rows.first.with_names(names);
+    let names = rows.rows.first.unique_names();
+    rows.rows.first = rows.rows.first.with_names(names);
     let stream = ArrowStream { is_frame: true, ..ArrowStream::new(Rows::Whole(rows), StringLayout::View) };
     let stream = Bound::new(py, stream)?;
     py.import("polars")?.getattr("DataFrame")?.call1((stream,))

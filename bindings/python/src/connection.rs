@@ -2,27 +2,24 @@
 
 use crate::appender::Appender;
 use crate::arrow;
-use crate::cursor::{self, Cursor, Holder, Remainder, Unread};
+use crate::cursor::{self, Cursor, Holder, Unread};
 use crate::errors::{misuse, unwrapped};
 use crate::filesystem;
 use crate::functions;
 use crate::host::{self, PythonHost, hosted};
-use crate::literal::literal;
 use crate::numpy::Decimals;
 use crate::parameters;
 use crate::pending::PendingColumns;
 use crate::register;
 use crate::result::Answer;
-use inlay::{
-    Database, Extent, HostTable, Parameters, Part, PreparedStatement, QueryResult, Rest, ResultKind, Value,
-};
+use inlay::sql::{self, Part};
+use inlay::{Database, Extent, HostTable, Parameters, PreparedStatement, QueryResult, ResultKind, Value};
 use pyo3::exceptions::{PyKeyError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyCapsule, PyDict, PyList, PyString, PyTuple};
 use std::borrow::Cow;
 use std::ffi::CString;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 #[doc = doc!("connect")]
@@ -48,9 +45,6 @@ pub fn connect(
             return Err(misuse(py, message));
         }
         return Ok(py.import("inlay")?.getattr("default_connection")?.call0()?.extract()?);
-    }
-    if read_only && (path.is_empty() || path.starts_with(":memory:")) {
-        return Err(misuse(py, "a database in memory cannot be opened read-only: it would stay empty"));
     }
     let mut settings: Vec<(String, Value)> = Vec::new();
     for item in config.into_iter().flat_map(|config| config.items()) {
@@ -147,21 +141,12 @@ impl Connection {
         extent: Extent,
         parameters: &Parameters,
     ) -> PyResult<Arc<Cursor>> {
-        let begun = hosted(py, host, |host| {
-            self.engine.stream_with(query, extent, parameters, Some(host), FIRST_BYTES)
-        })?;
-        Ok(self.begun(host, begun))
+        let rows = hosted(py, host, |host| self.engine.stream_extent(query, extent, parameters, Some(host)))?;
+        Ok(Arc::new(Cursor::new(rows, Some(Arc::clone(host)))))
     }
 
-    /// The answer of a statement whose rows may still be computed.
-    fn begun(&self, host: &Arc<PythonHost>, (first, rest): (QueryResult, Option<Rest>)) -> Arc<Cursor> {
-        let rest = rest.map(|rest| Remainder::new(rest, self.engine.clone(), Arc::clone(host)));
-        self.reading(first, rest)
-    }
-
-    fn reading(&self, first: QueryResult, rest: Option<Remainder>) -> Arc<Cursor> {
-        let zone = cursor::zone_of(&first, &self.engine);
-        Arc::new(Cursor::new(first, rest, zone))
+    fn reading(&self, rows: QueryResult) -> Arc<Cursor> {
+        Arc::new(Cursor::new(inlay::Cursor::new(self.engine.clone(), rows, None), None))
     }
 
     /// Another handle, with this answer, which is also the session's last.
@@ -170,9 +155,6 @@ impl Connection {
         self.handle(cursor)
     }
 }
-
-/// So many bytes of a result are computed when a statement is executed; the others when they are fetched.
-const FIRST_BYTES: usize = 64 << 20;
 
 /// The SQL of an argument: a text, or a statement that `extract_statements` gave.
 fn sql_of<'a>(query: &'a Bound<'_, PyAny>) -> PyResult<Cow<'a, str>> {
@@ -187,16 +169,6 @@ fn sql_of<'a>(query: &'a Bound<'_, PyAny>) -> PyResult<Cow<'a, str>> {
 
 /// What `append` calls its rows.
 const APPENDED: &str = "appended rows";
-
-/// A name as SQL writes it: each part between dots in quotes. A name that has quotes is read as SQL reads it.
-fn quoted(name: &str) -> inlay::Result<String> {
-    let parts = match name.contains('"') {
-        true => inlay::parts_of_name(name)?,
-        false => name.split('.').map(str::to_string).collect(),
-    };
-    let quoted = parts.iter().map(|part| format!("\"{}\"", part.replace('"', "\"\"")));
-    Ok(quoted.collect::<Vec<_>>().join("."))
-}
 
 #[pymethods]
 impl Connection {
@@ -235,7 +207,7 @@ impl Connection {
         let sets = sets.collect::<PyResult<Vec<_>>>()?;
         let host = PythonHost::new(&self.engine, Vec::new());
         let result = hosted(py, &host, |host| self.engine.execute_many(&query, &sets, Some(host)))?;
-        Ok(self.answer(py, self.reading(result, None)))
+        Ok(self.answer(py, self.reading(result)))
     }
 
     /// Gives the text of a statement, its columns and types if it is a query that changes nothing, and the tables that it
@@ -297,7 +269,7 @@ impl Connection {
     /// A value as SQL.
     #[staticmethod]
     fn _literal(py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<String> {
-        Ok(literal(&parameters::value(py, value)?))
+        Ok(parameters::value(py, value)?.to_sql())
     }
 
     /// The statements of a text: SQL, kind, parameters, and the parts of the names of its tables.
@@ -307,8 +279,8 @@ impl Connection {
         py: Python<'_>,
         query: &str,
     ) -> PyResult<Vec<(String, &'static str, Vec<String>, Vec<Vec<String>>)>> {
-        let found = unwrapped(py, py.detach(|| inlay::statements_of(query)))?;
-        Ok(found.into_iter().map(|one| (one.sql, one.kind, one.parameters, one.tables)).collect())
+        let found = unwrapped(py, py.detach(|| sql::statements(query)))?;
+        Ok(found.into_iter().map(|one| (one.sql, one.command.family(), one.parameters, one.tables)).collect())
     }
 
     /// Fails unless a text is one part of a statement, and nothing else: `"expression"`, `"order"`, ...
@@ -316,19 +288,19 @@ impl Connection {
     fn _check(py: Python<'_>, part: &str, text: &str) -> PyResult<()> {
         let known = Part::ALL.into_iter().find(|known| known.name() == part);
         let known = known.ok_or_else(|| misuse(py, format!("\"{part}\" is no part of a statement")))?;
-        unwrapped(py, inlay::check_part(known, text))
+        unwrapped(py, sql::check_part(known, text))
     }
 
-    /// A name as SQL writes it; see [`quoted`].
+    /// The name of a table as SQL writes it; see [`sql::table_path`].
     #[staticmethod]
     fn _quoted(py: Python<'_>, name: &str) -> PyResult<String> {
-        unwrapped(py, quoted(name))
+        unwrapped(py, sql::table_path(name))
     }
 
     /// The parameters of a text as they are written, and where each begins and ends, in characters.
     #[staticmethod]
     fn _placeholders(py: Python<'_>, query: &str) -> PyResult<Vec<(usize, usize, String)>> {
-        let found = unwrapped(py, py.detach(|| inlay::placeholders_of(query)))?;
+        let found = unwrapped(py, py.detach(|| sql::placeholders(query)))?;
         Ok(found.into_iter().map(|(range, written)| (range.start, range.end, written)).collect())
     }
 
@@ -570,7 +542,7 @@ impl Connection {
         let rows = HostTable::Rows(register::source(py, APPENDED, data, slf.engine.host_settings())?);
         let host = PythonHost::new(&slf.engine, vec![(APPENDED.to_string(), rows)]);
         let by_name = if by_name { "BY NAME " } else { "" };
-        let target = unwrapped(py, quoted(table_name))?;
+        let target = unwrapped(py, sql::table_path(table_name))?;
         let query = format!("INSERT INTO {target} {by_name}SELECT * FROM \"{APPENDED}\"");
         let engine = slf.engine.clone();
         hosted(py, &host, |host| engine.execute_one(&query, &Parameters::default(), Some(host)))?;
@@ -579,7 +551,7 @@ impl Connection {
 
     #[doc = doc!("Connection.transaction")]
     fn transaction(slf: PyRef<'_, Self>) -> Transaction {
-        Transaction { connection: slf.into(), savepoints: Mutex::default() }
+        Transaction { connection: slf.into(), blocks: Mutex::default() }
     }
 
     #[doc = doc!("Connection.checkpoint")]
@@ -598,25 +570,22 @@ impl Connection {
 
     #[doc = doc!("Connection.begin")]
     fn begin(slf: PyRef<'_, Self>, py: Python<'_>) -> PyResult<Py<Self>> {
-        slf.run(py, "BEGIN", &Parameters::default())?;
+        let engine = &slf.engine;
+        unwrapped(py, py.detach(|| engine.begin()))?;
         Ok(slf.into())
     }
 
     #[doc = doc!("Connection.commit")]
     fn commit(slf: PyRef<'_, Self>, py: Python<'_>) -> PyResult<Py<Self>> {
-        slf.check_open(py)?;
-        if slf.in_transaction(py) {
-            slf.run(py, "COMMIT", &Parameters::default())?;
-        }
+        let engine = &slf.engine;
+        unwrapped(py, py.detach(|| engine.commit()))?;
         Ok(slf.into())
     }
 
     #[doc = doc!("Connection.rollback")]
     fn rollback(slf: PyRef<'_, Self>, py: Python<'_>) -> PyResult<Py<Self>> {
-        slf.check_open(py)?;
-        if slf.in_transaction(py) {
-            slf.run(py, "ROLLBACK", &Parameters::default())?;
-        }
+        let engine = &slf.engine;
+        unwrapped(py, py.detach(|| engine.rollback()))?;
         Ok(slf.into())
     }
 
@@ -637,13 +606,7 @@ impl Connection {
 
     #[doc = doc!("Connection.set_priority")]
     fn set_priority(&self, py: Python<'_>, priority: &str) -> PyResult<()> {
-        let word = priority.to_lowercase();
-        let found = inlay::Priority::ALL.into_iter().find(|known| known.name() == word);
-        let found = found.ok_or_else(|| {
-            inlay::Error::invalid_argument(format!(
-                "priority '{priority}' does not exist; choose 'low', 'normal' or 'high'"
-            ))
-        });
+        let found = priority.parse();
         // Queries that run move over, which takes a lock.
         let engine = &self.engine;
         let found = unwrapped(py, found)?;
@@ -706,9 +669,8 @@ impl Prepared {
         let parameters = parameters::parameters(py, parameters)?;
         let connection = self.connection.get();
         let host = PythonHost::new(&connection.engine, Vec::new());
-        let begun =
-            hosted(py, &host, |host| self.prepared.stream_with(&parameters, Some(host), FIRST_BYTES))?;
-        Ok(connection.answer(py, connection.begun(&host, begun)))
+        let rows = hosted(py, &host, |host| self.prepared.stream(&parameters, Some(host)))?;
+        Ok(connection.answer(py, Arc::new(Cursor::new(rows, Some(host)))))
     }
 
     #[doc = doc!("PreparedStatement.executemany")]
@@ -718,7 +680,7 @@ impl Prepared {
         let connection = self.connection.get();
         let host = PythonHost::new(&connection.engine, Vec::new());
         let result = hosted(py, &host, |host| self.prepared.execute_many(&sets, Some(host)))?;
-        Ok(connection.answer(py, connection.reading(result, None)))
+        Ok(connection.answer(py, connection.reading(result)))
     }
 
     #[doc = doc!("PreparedStatement.query")]
@@ -748,23 +710,16 @@ impl Prepared {
 #[pyclass(frozen, module = "inlay")]
 pub struct Transaction {
     connection: Py<Connection>,
-    /// Of each block that it was entered for, the innermost last: the savepoint, if it is one.
-    savepoints: Mutex<Vec<Option<String>>>,
+    /// Of each block that it was entered for, the innermost last.
+    blocks: Mutex<Vec<inlay::Transaction>>,
 }
-
-/// Savepoints have names that no other block has.
-static SAVEPOINTS: AtomicU64 = AtomicU64::new(0);
 
 #[pymethods]
 impl Transaction {
     fn __enter__(&self, py: Python<'_>) -> PyResult<Py<Connection>> {
-        let connection = self.connection.get();
-        let savepoint = connection
-            .in_transaction(py)
-            .then(|| format!("inlay_block_{}", SAVEPOINTS.fetch_add(1, Ordering::Relaxed)));
-        let begin = savepoint.as_ref().map_or("BEGIN".to_string(), |name| format!("SAVEPOINT {name}"));
-        connection.run(py, &begin, &Parameters::default())?;
-        self.savepoints.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).push(savepoint);
+        let engine = &self.connection.get().engine;
+        let block = unwrapped(py, py.detach(|| engine.transaction()))?;
+        self.blocks.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).push(block);
         Ok(self.connection.clone_ref(py))
     }
 
@@ -775,21 +730,10 @@ impl Transaction {
         exception: &Bound<'_, PyAny>,
         _more: &Bound<'_, PyTuple>,
     ) -> PyResult<()> {
-        let connection = self.connection.get();
-        let savepoint =
-            self.savepoints.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).pop().flatten();
-        // The block may have ended the transaction, or closed the connection.
-        if connection.engine.is_closed() || !connection.in_transaction(py) {
-            return Ok(());
-        }
-        let end = match (savepoint, exception.is_none()) {
-            (None, true) => "COMMIT".to_string(),
-            (None, false) => "ROLLBACK".to_string(),
-            (Some(name), true) => format!("RELEASE SAVEPOINT {name}"),
-            (Some(name), false) => format!("ROLLBACK TO SAVEPOINT {name}; RELEASE SAVEPOINT {name}"),
-        };
-        connection.run(py, &end, &Parameters::default())?;
-        Ok(())
+        let block = self.blocks.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).pop();
+        let Some(block) = block else { return Ok(()) };
+        let keeps = exception.is_none();
+        unwrapped(py, py.detach(|| if keeps { block.commit() } else { block.rollback() }))
     }
 }
 

@@ -2,16 +2,16 @@
 
 use crate::arrow;
 use crate::errors::unwrapped;
-use crate::host::{self, PythonHost, hosted};
+use crate::host::{self, PythonHost, hosted, locked};
 use crate::numpy::{self, Decimals, Delivered, Strings, Wanted};
 use crate::pending::{self, PendingColumns};
 use crate::rows::{self, ObjectCache, Shown};
-use inlay::types::{Batch, LogicalType};
-use inlay::{Delivery, HostForm, QueryResult, Rest, ResultKind};
+use inlay::types::LogicalType;
+use inlay::{Delivery, HostForm, QueryResult, ResultKind};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyDict, PyList, PyTuple};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A result that is fetched row by row, or as whole columns.
 pub struct Cursor {
@@ -19,44 +19,46 @@ pub struct Cursor {
     header: QueryResult,
     /// The session's time zone, if moments are among the columns.
     zone: Option<String>,
-    /// Absent if not all rows were computed when the statement was executed.
-    row_count: Option<usize>,
+    row_count: Option<u64>,
+    connection: inlay::Connection,
+    /// Of the statement; rows that are computed later may still ask it.
+    host: Option<Arc<PythonHost>>,
     state: Mutex<State>,
     /// The arrays of all rows that were left when the first was asked for.
     columns: Mutex<Option<Py<PyDict>>>,
 }
 
 struct State {
-    /// The rows that are there.
-    result: QueryResult,
-    /// Those behind them.
-    rest: Option<Remainder>,
-    /// The next row.
-    row: usize,
-    /// Rows that lie together, the next one among them, and the first of them.
-    part: Option<(usize, Batch)>,
+    rows: inlay::Cursor,
+    /// Caches know dictionaries by where they lie, which is good until other rows have their memory.
     caches: Vec<ObjectCache>,
+    turns: u64,
 }
 
-/// Rows that were not fetched yet: those that are there, and those behind them.
+/// Rows that were not fetched yet, and the host of their statement.
 pub struct Unread {
-    pub first: QueryResult,
-    pub rest: Option<Remainder>,
+    pub rows: inlay::Unread,
+    host: Option<Arc<PythonHost>>,
 }
 
 impl From<QueryResult> for Unread {
     fn from(first: QueryResult) -> Self {
-        Self { first, rest: None }
+        Self { rows: first.into(), host: None }
     }
 }
 
 impl Unread {
+    /// Looks for signals; where rows are still computed, it is a host of theirs.
+    fn watcher(&self) -> Arc<PythonHost> {
+        match (self.rows.connection(), &self.host) {
+            (Some(connection), Some(host)) => PythonHost::later(connection, host),
+            _ => PythonHost::watching(),
+        }
+    }
+
     /// Computes the rows, of which none is kept.
     pub fn run_to_end(self, py: Python<'_>) -> PyResult<()> {
-        if let Some(rest) = self.rest {
-            while rest.next(py)?.is_some() {}
-        }
-        Ok(())
+        hosted(py, &self.watcher(), |host| self.rows.run_to_end(Some(host)))
     }
 
     /// Brings all rows into the host's memory without the GIL; Ctrl-C ends it.
@@ -65,108 +67,62 @@ impl Unread {
         py: Python<'_>,
         work: impl FnOnce(Delivery) -> inlay::Result<T> + Send,
     ) -> PyResult<T> {
-        let Self { first, rest } = self;
-        let host = match &rest {
-            Some(rest) => PythonHost::later(&rest.connection, &rest.host),
-            None => PythonHost::watching(),
-        };
-        // The connection keeps the database open.
-        let (rest, _connection) = rest.map(|rest| (rest.rest, rest.connection)).unzip();
-        hosted(py, &host, |host| work(Delivery::new(first, rest, host)))
-    }
-}
-
-/// Rows of a result that are computed when they are fetched.
-pub struct Remainder {
-    rest: Rest,
-    connection: inlay::Connection,
-    /// Of the statement.
-    host: Arc<PythonHost>,
-}
-
-impl Remainder {
-    /// What is left of the answer of a connection's statement.
-    pub fn new(rest: Rest, connection: inlay::Connection, host: Arc<PythonHost>) -> Self {
-        Self { rest, connection, host }
-    }
-
-    /// Some more rows; `None` when there are no more.
-    fn next(&self, py: Python<'_>) -> PyResult<Option<QueryResult>> {
-        hosted(py, &PythonHost::later(&self.connection, &self.host), |host| self.rest.next(Some(host)))
-    }
-
-    /// The rest alone, for readers on other threads: signals are not looked at.
-    pub fn into_rest(self) -> Rest {
-        self.rest
-    }
-
-    /// The connection, which keeps the database open.
-    pub fn connection(&self) -> inlay::Connection {
-        self.connection.clone()
+        hosted(py, &self.watcher(), |host| self.rows.delivered(host, work))
     }
 }
 
 impl Cursor {
-    /// At the first row; `zone` names the session's time zone, if it matters.
-    pub fn new(result: QueryResult, rest: Option<Remainder>, zone: Option<String>) -> Self {
-        let header = result.without_rows();
-        let row_count = rest.is_none().then(|| result.row_count());
-        let state = State { result, rest, row: 0, part: None, caches: Vec::new() };
-        Self { header, zone, row_count, state: Mutex::new(state), columns: Mutex::default() }
+    /// At the first row of an answer.
+    pub fn new(rows: inlay::Cursor, host: Option<Arc<PythonHost>>) -> Self {
+        let (header, connection) = (rows.header().clone(), rows.connection().clone());
+        let (zone, row_count) = (zone_of(&header, &connection), rows.row_count());
+        let state = Mutex::new(State { rows, caches: Vec::new(), turns: 0 });
+        Self { header, zone, row_count, connection, host, state, columns: Mutex::default() }
     }
 
     fn state(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, State>> {
-        match self.state.try_lock() {
-            Ok(state) => Ok(state),
-            Err(TryLockError::Poisoned(state)) => Ok(state.into_inner()),
-            // A function that the query calls is the one that fetches: that never ends.
-            Err(TryLockError::WouldBlock) if inlay::current_limits().is_some() => unwrapped(
-                py,
-                Err(inlay::Error::TransactionState {
-                    message: "a function cannot fetch rows of the query that calls it; \
-                              connection.cursor() gives another connection for queries inside of functions"
-                        .to_string(),
-                }),
-            ),
-            // Conversions may run Python code, so the lock is never waited for with the GIL.
-            Err(TryLockError::WouldBlock) => {
-                Ok(self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner))
-            }
-        }
+        // A function that the query calls is the one that fetches: that never ends. Conversions may run Python code, so the
+        // lock is never waited for with the GIL.
+        locked(
+            py,
+            &self.state,
+            "a function cannot fetch rows of the query that calls it; \
+             connection.cursor() gives another connection for queries inside of functions",
+        )
     }
 
     /// Up to `limit` more rows.
     pub fn fetch(&self, py: Python<'_>, limit: usize) -> PyResult<Vec<Py<PyTuple>>> {
         let shown = Shown::exact(rows::zone(py, self.zone.as_deref())?);
         let mut state = self.state(py)?;
+        let State { rows, caches, turns } = &mut *state;
         let mut tuples = Vec::new();
         while tuples.len() < limit {
             if !tuples.is_empty() {
                 host::pause(py)?;
             }
-            let State { result, rest, row, part, caches } = &mut *state;
-            if *row == result.row_count() {
-                let Some(more) = rest.as_ref().map_or(Ok(None), |rest| rest.next(py))? else {
-                    (*rest, *part) = (None, None);
-                    break;
-                };
-                // Caches know dictionaries by where they lie.
-                (*result, *row, *part) = (more, 0, None);
+            if !rows.is_at_hand() && !self.advance(py, rows)? {
+                break;
+            }
+            if std::mem::replace(turns, rows.turns()) != *turns {
                 caches.clear();
-                continue;
             }
-            let start = *row;
-            let holds = |(first, batch): &(usize, Batch)| (*first..*first + batch.len()).contains(&start);
-            if !part.as_ref().is_some_and(holds) {
-                *part = Some(unwrapped(py, py.detach(|| result.part_at(start)))?);
-            }
-            let Some((first, batch)) = part else { break };
-            let from = start - *first;
-            let to = from + (batch.len() - from).min(limit - tuples.len());
-            rows::tuples(py, &shown, batch, from..to, caches, &mut tuples)?;
-            *row += to - from;
+            let next = unwrapped(py, rows.next_range(None, limit - tuples.len()))?;
+            let Some((batch, range)) = next else { break };
+            rows::tuples(py, &shown, batch, range, caches, &mut tuples)?;
         }
         Ok(tuples)
+    }
+
+    /// Reads or computes the next rows without the GIL; whether there are some.
+    fn advance(&self, py: Python<'_>, rows: &mut inlay::Cursor) -> PyResult<bool> {
+        match &self.host {
+            Some(host) if !rows.is_complete() => {
+                let host = PythonHost::later(&self.connection, host);
+                hosted(py, &host, |host| rows.advance(Some(host)))
+            }
+            _ => unwrapped(py, py.detach(|| rows.advance(None))),
+        }
     }
 
     /// One more row, or `None`.
@@ -181,13 +137,8 @@ impl Cursor {
 
     /// The rows not fetched yet; none are left afterwards.
     pub fn take(&self, py: Python<'_>) -> PyResult<Unread> {
-        let mut state = self.state(py)?;
-        let state = &mut *state;
-        let result = std::mem::replace(&mut state.result, self.header.clone());
-        let row = std::mem::take(&mut state.row);
-        state.part = None;
-        let first = if row == 0 { result } else { result.slice(row..result.row_count()) };
-        Ok(Unread { first, rest: state.rest.take() })
+        let rows = self.state(py)?.rows.take_rest();
+        Ok(Unread { rows, host: self.host.clone() })
     }
 
     /// The rows not fetched yet as arrays by name, which are kept; no rows are left afterwards.
@@ -222,21 +173,13 @@ impl Cursor {
 
     /// DB-API's rowcount; -1 also where rows are still to be computed.
     pub fn row_count(&self) -> i64 {
-        match self.header.kind() {
-            ResultKind::Rows => self.row_count.map_or(-1, |count| count as i64),
-            ResultKind::Changed(count) => count as i64,
-            ResultKind::Done => -1,
-        }
+        self.row_count.map_or(-1, |count| count as i64)
     }
 }
 
 /// The name of the time zone in which a session shows the moments of a result.
 pub fn zone_of(result: &QueryResult, session: &inlay::Connection) -> Option<String> {
-    let has_moments = |ty: &LogicalType| match ty {
-        LogicalType::TimestampTz | LogicalType::TimeTz => true,
-        ty => ty.is_nested() && ty.to_string().contains("WITH TIME ZONE"),
-    };
-    let has_moments = result.types().iter().any(has_moments);
+    let has_moments = result.types().iter().any(LogicalType::has_zone);
     has_moments.then(|| session.setting("timezone")).flatten().map(|name| name.to_string())
 }
 
@@ -264,24 +207,9 @@ pub fn arrays<'py>(
         ));
     }
     let wanted = Wanted { dates: HostForm::Days, decimals, strings, zone: rows::zone(py, zone)? };
-    let names = unique_names(rows.first.names());
+    let names = rows.rows.first.unique_names();
     let columns = numpy::columns(py, rows, wanted, |_| false)?;
     pending::dictionary(py, names, columns, holder.pending, Some(holder.connection))
-}
-
-/// Names that a dictionary can tell apart: a repeated one gets a number.
-pub fn unique_names(names: &[String]) -> Vec<String> {
-    let mut unique: Vec<String> = Vec::with_capacity(names.len());
-    for name in names {
-        let mut candidate = name.clone();
-        let mut number = 1;
-        while unique.contains(&candidate) {
-            candidate = format!("{name}_{number}");
-            number += 1;
-        }
-        unique.push(candidate);
-    }
-    unique
 }
 
 /// A pandas data frame of a result. Texts, and decimals that stay exact, are Arrow's if pandas can hold them.
@@ -303,8 +231,8 @@ pub fn data_frame<'py>(
         _ => false,
     };
     let zones = PyDict::new(py);
-    let names = unique_names(rows.first.names());
-    for (name, ty) in names.iter().zip(rows.first.types()) {
+    let names = rows.rows.first.unique_names();
+    for (name, ty) in names.iter().zip(rows.rows.first.types()) {
         if *ty == LogicalType::TimestampTz {
             zones.set_item(name, zone)?;
         }

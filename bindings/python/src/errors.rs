@@ -1,90 +1,71 @@
-//! SQLSTATE to exception: one table.
+//! Errors of the engine as exceptions: one class for each kind.
 
 use crate::functions::cause_of;
-use inlay::Error;
+use inlay::{Error, ErrorKind};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 
-/// Exceptions of `inlay.exceptions` by the beginning of the SQLSTATE; the longest that fits counts.
-const EXCEPTIONS: &[(&str, &str)] = &[
-    ("08", "ConnectionException"),
-    ("0A", "NotImplementedException"),
-    ("21", "InvalidInputException"),
-    ("22", "DataError"),
-    ("22003", "OutOfRangeException"),
-    ("22018", "ConversionException"),
-    ("22023", "InvalidInputException"),
-    ("22P04", "ConversionException"),
-    ("23", "ConstraintException"),
-    ("25", "TransactionException"),
-    ("38", "FunctionException"),
-    ("40", "TransactionException"),
-    ("42", "BinderException"),
-    ("42501", "PermissionException"),
-    ("42601", "ParserException"),
-    ("42883", "CatalogException"),
-    ("42P01", "CatalogException"),
-    ("42P07", "CatalogException"),
-    ("53", "OperationalError"),
-    ("53100", "IOException"),
-    ("53200", "OutOfMemoryException"),
-    ("55", "IOException"),
-    ("57", "OperationalError"),
-    ("57014", "InterruptException"),
-    ("58", "IOException"),
-    ("XX", "InternalException"),
-    ("XX001", "SerializationException"),
-];
+/// The class of `inlay.exceptions` for a kind of error.
+fn class_of(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::Syntax => "ParserException",
+        ErrorKind::UndefinedTable | ErrorKind::UndefinedFunction | ErrorKind::Duplicate => "CatalogException",
+        ErrorKind::UndefinedColumn
+        | ErrorKind::Ambiguous
+        | ErrorKind::TypeMismatch
+        | ErrorKind::Grouping
+        | ErrorKind::Windowing
+        | ErrorKind::Bind => "BinderException",
+        ErrorKind::InvalidCast | ErrorKind::MalformedFile => "ConversionException",
+        ErrorKind::OutOfRange => "OutOfRangeException",
+        ErrorKind::DivisionByZero => "DataError",
+        ErrorKind::InvalidArgument | ErrorKind::SubqueryRows | ErrorKind::Cardinality => {
+            "InvalidInputException"
+        }
+        ErrorKind::NotNull | ErrorKind::Unique | ErrorKind::Check | ErrorKind::ForeignKey => {
+            "ConstraintException"
+        }
+        ErrorKind::Io | ErrorKind::DiskFull | ErrorKind::Locked => "IOException",
+        ErrorKind::Corrupt => "SerializationException",
+        ErrorKind::ReadOnly | ErrorKind::Conflict | ErrorKind::TransactionState => "TransactionException",
+        ErrorKind::Interrupted | ErrorKind::StatementTimeout => "InterruptException",
+        ErrorKind::FileAccess | ErrorKind::Forbidden => "PermissionException",
+        ErrorKind::External => "FunctionException",
+        ErrorKind::OutOfMemory => "OutOfMemoryException",
+        ErrorKind::Unsupported => "NotImplementedException",
+        ErrorKind::Closed => "ConnectionException",
+        ErrorKind::Internal => "InternalException",
+    }
+}
 
 /// The engine's error as a Python exception with its `sqlstate`, `position` and `hint`.
 pub fn exception(py: Python<'_>, error: &Error) -> PyErr {
-    made(py, error, None)
-}
-
-/// The same with a hint of Python's behind the message.
-pub fn exception_with(py: Python<'_>, error: &Error, hint: &str) -> PyErr {
-    made(py, error, Some(hint))
-}
-
-fn made(py: Python<'_>, error: &Error, told: Option<&str>) -> PyErr {
-    let state = error.sqlstate();
-    let fitting = EXCEPTIONS.iter().filter(|(start, _)| state.starts_with(start));
-    let name = fitting.max_by_key(|(start, _)| start.len()).map_or("DatabaseError", |(_, name)| name);
-    let make = || -> PyResult<PyErr> {
-        let class = py.import("inlay.exceptions")?.getattr(name)?;
-        let mut message = error.to_string();
-        if let Some(told) = told {
-            // Below the message the place is shown.
-            let end = message.find('\n').unwrap_or(message.len());
-            message.insert_str(end, &format!("; {told}"));
-        }
-        let instance = class.call1((message,))?;
-        instance.setattr("sqlstate", state)?;
-        if let Error::At { place, .. } = error {
-            instance.setattr("position", (place.line, place.column))?;
-        }
-        if let Some(hint) = told.map(str::to_string).or_else(|| hint(error.root())) {
-            instance.setattr("hint", hint)?;
-        }
-        if let Some(cause) = cause_of(error) {
-            instance.setattr("__cause__", cause.value(py))?;
-        }
-        Ok(PyErr::from_value(instance))
-    };
     if let Some(cause) = cause_of(error).filter(|cause| !cause.is_instance_of::<PyException>(py)) {
         // Ctrl-C and exits are what they are.
         return cause.clone_ref(py);
     }
-    make().unwrap_or_else(|failed| failed)
+    made(py, error).unwrap_or_else(|failed| failed)
 }
 
-/// What to do about it: messages say it behind their last semicolon.
-fn hint(error: &Error) -> Option<String> {
-    let text = error.to_string();
-    let (_, hint) = text.rsplit_once("; ")?;
-    // A semicolon within a quoted value is none of ours.
-    let is_whole = hint.matches('\'').count() % 2 == 0 && hint.matches('"').count() % 2 == 0;
-    is_whole.then(|| hint.trim().to_string())
+/// The same with a hint of Python's behind the message.
+pub fn exception_with(py: Python<'_>, error: &Error, hint: &str) -> PyErr {
+    exception(py, &error.clone().with_hint(hint.to_string()))
+}
+
+fn made(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
+    let class = py.import("inlay.exceptions")?.getattr(class_of(error.kind()))?;
+    let instance = class.call1((error.to_string(),))?;
+    instance.setattr("sqlstate", error.sqlstate())?;
+    if let Some(place) = error.place() {
+        instance.setattr("position", (place.line, place.column))?;
+    }
+    if let Some(hint) = error.hint() {
+        instance.setattr("hint", hint)?;
+    }
+    if let Some(cause) = cause_of(error) {
+        instance.setattr("__cause__", cause.value(py))?;
+    }
+    Ok(PyErr::from_value(instance))
 }
 
 /// The value of a result of the engine, or its error as an exception.

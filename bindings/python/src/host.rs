@@ -5,16 +5,14 @@ use crate::errors::{exception, exception_with};
 use crate::register::{self, Table};
 use inlay::settings::HostSettings;
 use inlay::types::{Error, Result};
-use inlay::{Connection, Host, HostScope, HostTable};
+use inlay::{Connection, Host, HostScope, HostTable, ProgressWatch};
 use parking_lot::Mutex;
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
 use pyo3::types::{PyDict, PyList, PyString};
 use std::ffi::CString;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-const REDRAWN_AFTER: Duration = Duration::from_millis(100);
+use std::sync::{Arc, MutexGuard, PoisonError, TryLockError};
 
 /// The Python side of one statement.
 pub struct PythonHost {
@@ -44,17 +42,9 @@ struct Seen {
 
 /// When and how a statement's progress is shown.
 struct Bar {
-    connection: Connection,
-    shown_after: Duration,
-    started: Instant,
-    state: Mutex<Drawn>,
-}
-
-#[derive(Default)]
-struct Drawn {
-    at: Option<Instant>,
-    /// `inlay._progress.Bar`.
-    bar: Option<Py<PyAny>>,
+    watch: ProgressWatch,
+    /// `inlay._progress.Bar`, once it is drawn.
+    drawn: Mutex<Option<Py<PyAny>>>,
 }
 
 impl PythonHost {
@@ -116,7 +106,7 @@ impl PythonHost {
 
     /// Removes the progress bar.
     pub fn finish(&self, py: Python<'_>) {
-        let bar = self.bar.as_ref().and_then(|bar| bar.state.lock().bar.take());
+        let bar = self.bar.as_ref().and_then(|bar| bar.drawn.lock().take());
         if let Some(bar) = bar {
             // A terminal that went away is no reason to lose the answer.
             let _ = bar.call_method0(py, "close");
@@ -223,31 +213,37 @@ pub fn hosted<T: Send>(
 
 impl Bar {
     fn of(connection: &Connection) -> Option<Self> {
-        let shown_after = connection.progress_bar_after()?;
-        Some(Self {
-            connection: connection.clone(),
-            shown_after,
-            started: Instant::now(),
-            state: Mutex::default(),
-        })
+        connection.watch_progress().map(|watch| Self { watch, drawn: Mutex::default() })
     }
 
     fn draw(&self, py: Python<'_>) -> PyResult<()> {
-        if self.started.elapsed() < self.shown_after {
-            return Ok(());
+        let Some((progress, elapsed)) = self.watch.due() else { return Ok(()) };
+        let known = self.drawn.lock().as_ref().map(|bar| bar.clone_ref(py));
+        let bar = match known {
+            Some(bar) => bar,
+            None => py.import("inlay._progress")?.getattr("Bar")?.call0()?.unbind(),
+        };
+        *self.drawn.lock() = Some(bar.clone_ref(py));
+        bar.call_method1(py, "show", (progress.fraction, elapsed.as_secs_f64())).map(|_| ())
+    }
+}
+
+/// The lock of what statements use. A function that the statement calls which has it would wait for ever: that is an error, `busy`.
+/// It is never waited for with the GIL.
+pub fn locked<'a, T>(
+    py: Python<'_>,
+    mutex: &'a std::sync::Mutex<T>,
+    busy: &str,
+) -> PyResult<MutexGuard<'a, T>> {
+    match mutex.try_lock() {
+        Ok(guard) => Ok(guard),
+        Err(TryLockError::Poisoned(guard)) => Ok(guard.into_inner()),
+        Err(TryLockError::WouldBlock) if inlay::current_limits().is_some() => {
+            Err(exception(py, &Error::TransactionState { message: busy.to_string() }))
         }
-        let Some(progress) = self.connection.progress() else { return Ok(()) };
-        let mut state = self.state.lock();
-        if state.at.is_some_and(|at| at.elapsed() < REDRAWN_AFTER) {
-            return Ok(());
+        Err(TryLockError::WouldBlock) => {
+            Ok(mutex.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner))
         }
-        state.at = Some(Instant::now());
-        if state.bar.is_none() {
-            state.bar = Some(py.import("inlay._progress")?.getattr("Bar")?.call0()?.unbind());
-        }
-        let Some(bar) = state.bar.as_ref().map(|bar| bar.clone_ref(py)) else { return Ok(()) };
-        drop(state);
-        bar.call_method1(py, "show", (progress.fraction, self.started.elapsed().as_secs_f64())).map(|_| ())
     }
 }
 

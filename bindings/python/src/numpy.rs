@@ -182,10 +182,11 @@ pub fn columns(
         LogicalType::Date => Some(wanted.dates),
         ty => HostForm::of(ty),
     };
-    let (names, types) = (rows.first.names().to_vec(), rows.first.types().to_vec());
+    let first = &rows.rows.first;
+    let (names, types) = (first.names().to_vec(), first.types().to_vec());
     let forms: Vec<Option<HostForm>> = types.iter().map(form).collect();
-    let (len, sources): (usize, Vec<Source>) = if rows.rest.is_none() && rows.first.is_table() {
-        let table = &rows.first;
+    let (len, sources): (usize, Vec<Source>) = if rows.rows.is_complete() && first.is_table() {
+        let table = first;
         let column = |(index, form)| Source::Table(table.project(&[index]), form);
         (table.row_count(), forms.into_iter().enumerate().map(column).collect())
     } else {

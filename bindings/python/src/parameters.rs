@@ -4,7 +4,7 @@ use crate::errors::{misuse, unwrapped};
 use inlay::types::datetime::{
     MICROS_PER_DAY, MICROS_PER_SECOND, days_from_civil, is_finite_timestamp, is_timestamp,
 };
-use inlay::types::{Field, Interval, LogicalType, TimeTz};
+use inlay::types::{Decimal, Field, Interval, LogicalType, TimeTz};
 use inlay::{Parameters, Value};
 use pyo3::prelude::*;
 use pyo3::types::{
@@ -125,7 +125,7 @@ fn list(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Value> {
     let mut element = LogicalType::Null;
     for item in &items {
         let ty = item.logical_type();
-        element = common(&element, &ty)
+        element = inlay::common_host_type(&element, &ty)
             .ok_or_else(|| misuse(py, format!("a list holds values of the types {element} and {ty}")))?;
     }
     // A list without values is cast to whatever list is asked for.
@@ -133,15 +133,6 @@ fn list(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Value> {
     let values = items.iter().map(cast).collect::<Result<Vec<_>, _>>();
     let values = values.map_err(|error| crate::errors::exception(py, &error))?;
     Ok(Value::List { element: Arc::new(element), values })
-}
-
-/// The type that values of two types are held by: that of SQL, or text where plain values have none, as in a column of objects.
-fn common(a: &LogicalType, b: &LogicalType) -> Option<LogicalType> {
-    let is_plain = |ty: &LogicalType| {
-        use LogicalType as T;
-        !matches!(ty, T::List(_) | T::Array(..) | T::Struct(_) | T::Map(_) | T::Union(_) | T::Blob)
-    };
-    inlay::common_type(a, b).or_else(|| (is_plain(a) && is_plain(b)).then_some(LogicalType::Varchar))
 }
 
 /// A dict with texts as keys is a struct; one with other keys, or none, is a map.
@@ -169,7 +160,7 @@ fn map(py: Python<'_>, dict: &Bound<'_, PyDict>) -> PyResult<Value> {
         let wider = |known: &LogicalType, new: &Value, what: &str| {
             let new = new.logical_type();
             let message = format!("the {what} of a dict have the types {known} and {new}");
-            common(known, &new).ok_or_else(|| misuse(py, message))
+            inlay::common_host_type(known, &new).ok_or_else(|| misuse(py, message))
         };
         types = (wider(&types.0, &key, "keys")?, wider(&types.1, &item, "values")?);
         entries.push((key, item));
@@ -353,7 +344,7 @@ fn of_pandas(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Option<Value
 /// A value of `inlay.value.constant`, which says its type.
 fn typed(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Value> {
     let ty: String = object.getattr("type")?.extract()?;
-    let ty = unwrapped(py, inlay::type_of(&ty))?;
+    let ty = unwrapped(py, inlay::sql::type_of(&ty))?;
     value_as(py, &object.getattr("object")?, &ty)
 }
 
@@ -403,17 +394,8 @@ fn decimal(object: &Bound<'_, PyAny>) -> PyResult<Value> {
         return Ok(Value::Double(object.extract()?));
     };
     let negative: u8 = parts.getattr("sign")?.extract()?;
-    let scale = (-exponent).max(0);
-    let trailing_zeros = exponent.max(0);
-    let digit_count = digits.len() as i64 + trailing_zeros;
-    let precision = digit_count.max(scale).max(1);
-    if precision > 38 {
-        return Ok(Value::Double(object.extract()?));
+    match Decimal::of_digits(negative == 1, &digits, exponent) {
+        Some(decimal) => Ok(decimal.into()),
+        None => Ok(Value::Double(object.extract()?)),
     }
-    let mut unscaled = digits.iter().fold(0i128, |number, digit| number * 10 + i128::from(*digit));
-    for _ in 0..trailing_zeros {
-        unscaled *= 10;
-    }
-    let unscaled = if negative == 1 { -unscaled } else { unscaled };
-    Ok(Value::Decimal { unscaled, precision: precision as u8, scale: scale as u8 })
 }

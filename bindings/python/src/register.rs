@@ -453,8 +453,7 @@ fn objects(
         let value = if missing { Ok(Value::Null) } else { parameters::value(py, &item) };
         values.push(value.or_else(|_| item.str().map(|text| Value::Varchar(text.to_string())))?);
     }
-    let ty = values.iter().filter(|value| !value.is_null()).map(Value::logical_type).reduce(common_type);
-    let ty = match ty {
+    let ty = match inlay::type_of_values(&values) {
         None if !not_numbers.is_empty() && !is_masked => LogicalType::Double,
         ty => ty.unwrap_or(LogicalType::Varchar),
     };
@@ -464,76 +463,15 @@ fn objects(
             values[row] = Value::Double(f64::NAN);
         }
     }
-    let ty = if values.iter().all(|value| converts(value, &ty)) { ty } else { LogicalType::Double };
     let mut builder = VectorBuilder::new(ty.clone(), values.len());
     for value in &values {
-        let pushed = match converted(value, &ty) {
-            Some(value) => builder.push(&value),
-            None => builder.push(value),
+        let pushed = match value.is_null() || value.logical_type() == ty {
+            true => builder.push(value),
+            false => builder.push(&inlay::host_value_as(value, &ty)),
         };
         pushed.map_err(|error| misuse(py, format!("column \"{column}\": {error}")))?;
     }
     Ok(builder.finish())
-}
-
-fn common_type(left: LogicalType, right: LogicalType) -> LogicalType {
-    use LogicalType as T;
-    match (left, right) {
-        (left, right) if left == right => left,
-        (T::Date, T::Timestamp) | (T::Timestamp, T::Date) => T::Timestamp,
-        (a, b) if a.is_numeric() && b.is_numeric() => common_number(&a, &b),
-        _ => T::Varchar,
-    }
-}
-
-/// The narrowest type that holds the numbers of both; DOUBLE where none does.
-fn common_number(left: &LogicalType, right: &LogicalType) -> LogicalType {
-    let is_exact = |ty: &LogicalType| digits_of(ty).is_some();
-    if !is_exact(left) || !is_exact(right) {
-        return LogicalType::Double;
-    }
-    if let (LogicalType::Decimal { .. }, _) | (_, LogicalType::Decimal { .. }) = (left, right) {
-        let (Some((left, left_scale)), Some((right, right_scale))) = (digits_of(left), digits_of(right))
-        else {
-            return LogicalType::Double;
-        };
-        let scale = left_scale.max(right_scale);
-        let precision = left.max(right) + scale;
-        return match precision <= DECIMAL_DIGITS_MAX {
-            true => LogicalType::Decimal { precision: precision.max(1), scale },
-            false => LogicalType::Double,
-        };
-    }
-    inlay::common_type(left, right).unwrap_or(LogicalType::Double)
-}
-
-const DECIMAL_DIGITS_MAX: u8 = 38;
-
-/// How many digits the numbers of a type have before and behind the point; `None` unless they are exact.
-fn digits_of(ty: &LogicalType) -> Option<(u8, u8)> {
-    match ty {
-        LogicalType::Decimal { precision, scale } => Some((precision - scale, *scale)),
-        LogicalType::Integer => Some((10, 0)),
-        LogicalType::BigInt => Some((19, 0)),
-        LogicalType::HugeInt | LogicalType::UHugeInt => Some((39, 0)),
-        _ => None,
-    }
-}
-
-/// Whether a value is one of the common type, or can be.
-fn converts(value: &Value, ty: &LogicalType) -> bool {
-    !ty.is_numeric() || value.is_null() || value.logical_type() == *ty || inlay::cast_value(value, ty).is_ok()
-}
-
-/// The value as one of the common type; `None` when it is one already.
-fn converted(value: &Value, ty: &LogicalType) -> Option<Value> {
-    if value.is_null() || value.logical_type() == *ty {
-        return None;
-    }
-    match ty {
-        LogicalType::Varchar => Some(Value::Varchar(value.to_string())),
-        ty => inlay::cast_value(value, ty).ok(),
-    }
 }
 
 /// Registers an object under a name.

@@ -37,7 +37,7 @@ impl Answer {
     }
 
     fn cursor(&self) -> Cursor {
-        Cursor::new(self.result.clone(), None, self.zone.clone())
+        Cursor::new(inlay::Cursor::new(self.connection.clone(), self.result.clone(), None), None)
     }
 }
 

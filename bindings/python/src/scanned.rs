@@ -5,7 +5,6 @@
 
 use crate::arrow;
 use crate::rows;
-use inlay::storage::{Cmp, SegmentPredicate};
 use inlay::types::Error;
 use inlay::{ArrowStreamTable, ArrowTable, TableSource, Value};
 use pyo3::IntoPyObjectExt;
@@ -67,44 +66,14 @@ impl Scanned {
         let conditions = PyList::empty(py);
         for filter in filters {
             let name = self.column_name(filter.column);
-            for (operator, values) in parts(&filter.predicate) {
-                let constants =
-                    values.iter().map(|value| constant(py, value)).collect::<PyResult<Vec<_>>>()?;
-                let condition = (name, operator, PyTuple::new(py, constants)?).into_bound_py_any(py)?;
+            for condition in inlay::conditions(filter) {
+                let constants = condition.constants.iter().map(|value| constant(py, value));
+                let constants = PyTuple::new(py, constants.collect::<PyResult<Vec<_>>>()?)?;
+                let condition = (name, condition.comparison.sql(), constants).into_bound_py_any(py)?;
                 conditions.append(condition)?;
             }
         }
         Ok(conditions)
-    }
-}
-
-/// A predicate as comparisons with constants, all of which hold.
-fn parts(predicate: &SegmentPredicate) -> Vec<(&'static str, Vec<&Value>)> {
-    match predicate {
-        SegmentPredicate::Compare(cmp, value) => vec![(operator(*cmp), vec![value])],
-        SegmentPredicate::Between { low, low_inclusive, high, high_inclusive } => vec![
-            (operator(if *low_inclusive { Cmp::GtEq } else { Cmp::Gt }), vec![low]),
-            (operator(if *high_inclusive { Cmp::LtEq } else { Cmp::Lt }), vec![high]),
-        ],
-        SegmentPredicate::In(values) => {
-            vec![("IN", values.iter().filter(|value| !value.is_null()).collect())]
-        }
-        SegmentPredicate::IsNull => vec![("IS NULL", Vec::new())],
-        SegmentPredicate::IsNotNull => vec![("IS NOT NULL", Vec::new())],
-        SegmentPredicate::KeyBitmap(_) | SegmentPredicate::Bloom(_) | SegmentPredicate::Generic(_) => {
-            Vec::new()
-        }
-    }
-}
-
-fn operator(cmp: Cmp) -> &'static str {
-    match cmp {
-        Cmp::Eq => "=",
-        Cmp::NotEq => "<>",
-        Cmp::Lt => "<",
-        Cmp::LtEq => "<=",
-        Cmp::Gt => ">",
-        Cmp::GtEq => ">=",
     }
 }
 

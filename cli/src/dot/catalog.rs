@@ -1,8 +1,8 @@
 //! What there is: tables, columns, indexes, functions, and the statements that made them.
 
 use super::{one, usage};
-use crate::render::text_literal;
 use crate::session::{Done, Session, said};
+use inlay::sql;
 
 pub fn tables(session: &mut Session, words: &[String]) -> Done {
     let relations =
@@ -27,7 +27,7 @@ fn list_names(session: &mut Session, command: &str, words: &[String], relations:
         "SELECT CASE WHEN database_name = current_database() OR database_name = 'temp' THEN '' ELSE database_name || '.' END
              || CASE WHEN schema_name IN (current_schema(), 'main') THEN '' ELSE schema_name || '.' END || name AS shown
          FROM ({relations}) WHERE name ILIKE {} ORDER BY lower(shown)",
-        text_literal(&pattern)
+        sql::literal(&pattern)
     );
     let names: Vec<String> = session.texts(&sql)?.into_iter().flatten().collect();
     if names.is_empty() {
@@ -80,7 +80,7 @@ pub fn columns(session: &mut Session, words: &[String]) -> Done {
 pub fn indexes(session: &mut Session, words: &[String]) -> Done {
     let filter = match words {
         [] => String::new(),
-        [table] => format!("WHERE table_name ILIKE {}", text_literal(&like(table))),
+        [table] => format!("WHERE table_name ILIKE {}", sql::literal(&like(table))),
         _ => return usage("indexes"),
     };
     let result = session.query(&format!(
@@ -98,7 +98,7 @@ pub fn schema(session: &mut Session, words: &[String]) -> Done {
         _ => return usage("schema"),
     };
     let (schema, name) = pattern.split_once('.').unwrap_or(("%", &pattern));
-    let (schema, name) = (text_literal(schema), text_literal(name));
+    let (schema, name) = (sql::literal(schema), sql::literal(name));
     let all = session.texts(&format!(
         "SELECT sql FROM (
             SELECT 0 AS kind, database_oid, schema_oid AS place, sequence_name AS name, schema_name, sequence_name AS own, sql FROM inlay_sequences()
@@ -127,7 +127,7 @@ pub fn functions_command(session: &mut Session, words: &[String]) -> Done {
 /// `.functions`, `\df`: functions whose name is like the pattern, or else whose description has it.
 pub fn functions(session: &mut Session, pattern: &str) -> Done {
     let pattern = if pattern.contains(['%', '_']) { pattern.to_string() } else { format!("%{pattern}%") };
-    let pattern = text_literal(&pattern);
+    let pattern = sql::literal(&pattern);
     let result = session.query(&format!(
         "SELECT signature, function_type AS kind, coalesce(description, '') AS description FROM inlay_functions()
          WHERE function_name ILIKE {pattern} ORDER BY function_name, signature"
@@ -142,7 +142,7 @@ pub fn functions(session: &mut Session, pattern: &str) -> Done {
 pub fn describe(session: &mut Session, name: &str) -> Done {
     let columns = session.query(&format!("DESCRIBE {}", as_typed(name)))?;
     session.show_table(&columns)?;
-    let own = text_literal(name.rsplit('.').next().unwrap_or(name).trim_matches('"'));
+    let own = sql::literal(name.rsplit('.').next().unwrap_or(name).trim_matches('"'));
     let lines = session.texts(&format!(
         "SELECT sql FROM inlay_indexes() WHERE table_name ILIKE {own}
          UNION ALL SELECT constraint_text FROM inlay_constraints() WHERE table_name ILIKE {own} AND constraint_type <> 'NOT NULL'
@@ -154,7 +154,7 @@ pub fn describe(session: &mut Session, name: &str) -> Done {
 
 /// `\d`, `\dt`, `\dv`: relations of these kinds.
 pub fn list_relations(session: &mut Session, kinds: &[&str], pattern: &str) -> Done {
-    let kinds: Vec<String> = kinds.iter().map(|kind| text_literal(kind)).collect();
+    let kinds: Vec<String> = kinds.iter().map(|kind| sql::literal(kind)).collect();
     let result = session.query(&format!(
         "SELECT schema, name, type FROM (
             SELECT schema_name AS schema, table_name AS name, CASE WHEN is_materialized_view THEN 'materialized view' ELSE 'table' END AS type
@@ -164,7 +164,7 @@ pub fn list_relations(session: &mut Session, kinds: &[&str], pattern: &str) -> D
             UNION ALL SELECT schema_name, index_name, 'index' FROM inlay_indexes())
          WHERE type IN ({}) AND name ILIKE {} ORDER BY 1, 2",
         kinds.join(", "),
-        text_literal(&like(pattern))
+        sql::literal(&like(pattern))
     ))?;
     if result.row_count() == 0 {
         return session.print("nothing of that kind");

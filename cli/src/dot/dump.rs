@@ -1,7 +1,6 @@
 //! `.dump`: the database as SQL, rows as INSERT statements; all in one transaction.
 
 use crate::interrupt;
-use crate::render::write_literal;
 use crate::session::{Done, Session, said};
 use inlay::{DumpTable, QueryResult};
 
@@ -37,8 +36,8 @@ pub fn run(session: &mut Session, words: &[String]) -> Done {
     for table in tables {
         let sql = format!(
             "SELECT sql FROM inlay_tables() WHERE schema_name = {} AND table_name = {} AND database_name = current_database()",
-            crate::render::text_literal(&table.path.0),
-            crate::render::text_literal(&table.path.1)
+            inlay::sql::literal(&table.path.0),
+            inlay::sql::literal(&table.path.1)
         );
         for row in session.texts(&sql)? {
             session.print(&row.concat())?;
@@ -69,7 +68,7 @@ fn rows(session: &mut Session, table: &DumpTable) -> Done {
             line.push_str(&head);
             for index in 0..table.columns.len() {
                 line.push_str(if index == 0 { "" } else { ", " });
-                write_literal(&mut line, &batch.column(index).get(row));
+                batch.column(index).get(row).write_sql_untyped(&mut line);
             }
             line.push_str(");\n");
             out.write_all(line.as_bytes())

@@ -2,8 +2,8 @@
 
 use super::{one, usage};
 use crate::output::shell_command;
-use crate::render::text_literal;
 use crate::session::{Done, Session, home, said};
+use inlay::sql;
 use std::path::PathBuf;
 
 pub fn open(session: &mut Session, words: &[String]) -> Done {
@@ -106,16 +106,16 @@ pub fn import(session: &mut Session, words: &[String]) -> Done {
     let words: Vec<&String> = words.iter().filter(|word| *word != "--csv" && *word != "-csv").collect();
     let [file, table] = words.as_slice() else { return usage("import") };
     let path = expanded(file);
-    let name = crate::render::quoted_name(table);
-    let (literal, extension) = (text_literal(&path), path.rsplit('.').next().unwrap_or("").to_lowercase());
+    let name = inlay::sql::short_ident(table);
+    let (literal, extension) = (sql::literal(&path), path.rsplit('.').next().unwrap_or("").to_lowercase());
     let reader = match (extension.as_str(), &session.settings.separator) {
         ("parquet", _) => format!("read_parquet({literal})"),
         ("json" | "jsonl" | "ndjson", _) => format!("read_json({literal})"),
-        (_, Some(separator)) => format!("read_csv({literal}, delim = {})", text_literal(separator)),
+        (_, Some(separator)) => format!("read_csv({literal}, delim = {})", sql::literal(separator)),
         (_, None) => format!("read_csv({literal})"),
     };
     let known =
-        format!("SELECT 1 FROM inlay_tables() WHERE lower(table_name) = lower({})", text_literal(table));
+        format!("SELECT 1 FROM inlay_tables() WHERE lower(table_name) = lower({})", sql::literal(table));
     let sql = if session.texts(&known)?.is_empty() {
         format!("CREATE TABLE {name} AS SELECT * FROM {reader}")
     } else {

@@ -6,9 +6,9 @@
 use super::names::{Names, SharedNames};
 use super::tokens::{Kind, Token, tokens};
 use crate::dot::COMMANDS;
-use crate::render::quoted_name;
 use crate::session::home;
 use crate::settings::MODES;
+use inlay::sql;
 use reedline::{Completer, Span, Suggestion};
 use std::path::Path;
 
@@ -175,10 +175,10 @@ fn candidates(
     ) || (previous == "," && last_clause(solid) == "from");
     if wants_table {
         found.extend(
-            names.tables.iter().map(|(schema, name)| Candidate::described(quoted_name(name), schema)),
+            names.tables.iter().map(|(schema, name)| Candidate::described(sql::short_ident(name), schema)),
         );
         found.extend(
-            names.schemas.iter().map(|name| Candidate::described(quoted_name(name), "schema").open()),
+            names.schemas.iter().map(|name| Candidate::described(sql::short_ident(name), "schema").open()),
         );
         let table_functions = names.functions.iter().filter(|function| function.kind.starts_with("table"));
         found.extend(
@@ -190,7 +190,7 @@ fn candidates(
     let sources = sources(statement);
     let is_named = |table: &str| sources.iter().any(|(name, _)| name.eq_ignore_ascii_case(table));
     let columns = names.columns.iter().filter(|column| is_named(&column.table));
-    found.extend(columns.map(|column| Candidate::described(quoted_name(&column.name), &column.ty)));
+    found.extend(columns.map(|column| Candidate::described(sql::short_ident(&column.name), &column.ty)));
     found.extend(
         sources.iter().filter_map(|(_, alias)| alias.clone()).map(|alias| Candidate::new(alias).open()),
     );
@@ -200,7 +200,9 @@ fn candidates(
     found.extend(keywords(names, word));
     let functions = names.functions.iter();
     found.extend(functions.map(|f| Candidate::described(format!("{}(", f.name), &f.description).open()));
-    found.extend(names.tables.iter().map(|(schema, name)| Candidate::described(quoted_name(name), schema)));
+    found.extend(
+        names.tables.iter().map(|(schema, name)| Candidate::described(sql::short_ident(name), schema)),
+    );
     found
 }
 
@@ -229,9 +231,9 @@ fn members(names: &Names, qualifier: &str, sources: &[(String, Option<String>)])
     let table = sources.iter().find(|(_, alias)| is_alias(alias)).map_or(qualifier, |(name, _)| name);
     let columns = names.columns.iter().filter(|column| column.table.eq_ignore_ascii_case(table));
     let mut found: Vec<Candidate> =
-        columns.map(|column| Candidate::described(quoted_name(&column.name), &column.ty)).collect();
+        columns.map(|column| Candidate::described(sql::short_ident(&column.name), &column.ty)).collect();
     let tables = names.tables.iter().filter(|(schema, _)| schema.eq_ignore_ascii_case(qualifier));
-    found.extend(tables.map(|(schema, name)| Candidate::described(quoted_name(name), schema)));
+    found.extend(tables.map(|(schema, name)| Candidate::described(sql::short_ident(name), schema)));
     found
 }
 

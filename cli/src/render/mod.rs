@@ -9,8 +9,6 @@ mod latex;
 mod line;
 mod separated;
 
-pub use insert::{quoted_name, text_literal, write_literal};
-
 use crate::settings::{Mode, Settings};
 use inlay::render::{Frame, LargeNumbers, RenderOptions, each_row, write_table};
 use inlay::types::{Batch, LogicalType};

@@ -1,7 +1,6 @@
 //! Values between separators: csv, list, tsv, ascii, and quote (values as SQL).
 
 use super::Answer;
-use super::insert::write_literal;
 use crate::settings::Settings;
 use inlay::Value;
 use std::io::{self, Write};
@@ -34,7 +33,7 @@ pub fn write_quote(out: &mut dyn Write, answer: &Answer<'_>, settings: &Settings
     let (between, behind) = settings.separators();
     let literal = |value: &Value| {
         let mut text = String::new();
-        write_literal(&mut text, value);
+        value.write_sql_untyped(&mut text);
         text
     };
     write_rows(

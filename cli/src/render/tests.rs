@@ -3,7 +3,7 @@ use inlay::{Database, Value};
 
 fn literal(value: &Value) -> String {
     let mut text = String::new();
-    write_literal(&mut text, value);
+    value.write_sql_untyped(&mut text);
     text
 }
 

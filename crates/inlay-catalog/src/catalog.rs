@@ -229,7 +229,8 @@ impl Catalog {
                 self.changed();
                 Ok(true)
             }
-            Some(_) => Err(Error::bind(format!("\"{name}\" is not a {kind}; use {other_statement}"))),
+            Some(_) => Err(Error::bind(format!("\"{name}\" is not a {kind}"))
+                .with_hint(format!("use {other_statement}"))),
             None if if_exists => Ok(false),
             None => {
                 drop(names);

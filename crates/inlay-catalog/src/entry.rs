@@ -74,9 +74,10 @@ impl SequenceSchema {
                 let (end, limit) =
                     if self.increment > 0 { ("maximum", self.max) } else { ("minimum", self.min) };
                 Err(Error::out_of_range(format!(
-                    "sequence \"{}\" has reached its {end} of {limit}; CYCLE starts it again",
+                    "sequence \"{}\" has reached its {end} of {limit}",
                     self.name
-                )))
+                ))
+                .with_hint("CYCLE starts it again"))
             }
         }
     }

@@ -17,6 +17,19 @@ pub enum Priority {
     High,
 }
 
+impl std::str::FromStr for Priority {
+    type Err = inlay_types::Error;
+
+    /// The priority of a name, in upper or lower case.
+    fn from_str(name: &str) -> inlay_types::Result<Self> {
+        let found = Self::ALL.into_iter().find(|known| known.name().eq_ignore_ascii_case(name.trim()));
+        found.ok_or_else(|| {
+            inlay_types::Error::invalid_argument(format!("priority '{name}' does not exist"))
+                .with_hint("choose 'low', 'normal' or 'high'")
+        })
+    }
+}
+
 impl Priority {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Low, Self::Normal, Self::High];

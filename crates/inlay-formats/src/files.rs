@@ -345,8 +345,9 @@ impl Files {
         let way = self.on_disk(path)?;
         let size = way.about().map_err(|error| failed(&error))?.len();
         if size > size_max {
-            let message = format!("\"{path}\" has {size} bytes; a text has at most {size_max}");
-            return Err(Error::invalid_argument(message));
+            let message = format!("\"{path}\" has {size} bytes");
+            let hint = format!("a text has at most {size_max}");
+            return Err(Error::invalid_argument(message).with_hint(hint));
         }
         way.read_text().map_err(|error| failed(&error))
     }

@@ -101,10 +101,10 @@ impl Encoding {
             "windows1252" | "cp1252" => Self::Windows1252,
             _ => {
                 let message = format!(
-                    "parameter \"encoding\" is utf-8, utf-16, utf-16-be, latin-1 or windows-1252, not '{name}'; \
-                     convert the file, as with iconv"
+                    "parameter \"encoding\" is utf-8, utf-16, utf-16-be, latin-1 or windows-1252, not '{name}'"
                 );
-                return Err(Error::invalid_argument(message));
+                let hint = "convert the file, as with iconv";
+                return Err(Error::invalid_argument(message).with_hint(hint));
             }
         })
     }
@@ -225,9 +225,8 @@ impl std::fmt::Debug for InputFile {
 }
 
 fn read_already(path: &str) -> Error {
-    Error::invalid_argument(format!(
-        "'{path}' is a pipe, which is read only once; write it to a file or table to read it again"
-    ))
+    Error::invalid_argument(format!("'{path}' is a pipe, which is read only once"))
+        .with_hint("write it to a file or table to read it again")
 }
 
 /// Reads a pipe and keeps what it reads.

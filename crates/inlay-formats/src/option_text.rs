@@ -85,9 +85,8 @@ pub(crate) fn texts_of(name: &str, value: &Value) -> Result<Vec<String>> {
 }
 
 fn unknown_type(item: &str, error: &Error) -> Error {
-    Error::invalid_argument(format!(
-        "cannot read \"{item}\" as a column type ({error}); write types like 'a INTEGER, b DATE'"
-    ))
+    Error::invalid_argument(format!("cannot read \"{item}\" as a column type ({error})"))
+        .with_hint("write types like 'a INTEGER, b DATE'")
 }
 
 fn unbracketed(text: &str) -> &str {

@@ -155,9 +155,9 @@ impl PerFile {
             .map_or_else(Vec::new, |first| first.iter().map(|(key, _)| key.clone()).collect());
         let alike = partitions.iter().all(|of| of.iter().map(|(key, _)| key).eq(keys.iter()));
         if !alike && self.hive == Some(true) {
-            let message =
-                "the files have different hive partitions; hive_partitioning = false reads them without";
-            return Err(Error::invalid_argument(message));
+            let message = "the files have different hive partitions";
+            let hint = "hive_partitioning = false reads them without";
+            return Err(Error::invalid_argument(message).with_hint(hint));
         }
         let is_hive = alike && !keys.is_empty();
         if !is_each && !is_hive {
@@ -223,11 +223,9 @@ impl PerFile {
                     return Err(Error::MalformedFile {
                         path: path.clone(),
                         line: None,
-                        message: format!(
-                            "it has no column \"{}\", as '{}' has; union_by_name = true makes it NULL here",
-                            missing.name, files[0].0
-                        ),
-                    });
+                        message: format!("it has no column \"{}\", as '{}' has", missing.name, files[0].0),
+                    }
+                    .with_hint("union_by_name = true makes it NULL here"));
                 }
             }
             for column in source.columns() {

@@ -287,10 +287,9 @@ impl ScanRejects {
                 !known.scans_name.eq_ignore_ascii_case(scans_name) && !known.scans_name.is_empty()
             });
             if clash {
-                let message = format!(
-                    "\"{errors_name}\" goes with another rejects_scan in this session; choose another rejects_table"
-                );
-                return Err(Error::invalid_argument(message));
+                let message = format!("\"{errors_name}\" goes with another rejects_scan in this session");
+                let hint = "choose another rejects_table";
+                return Err(Error::invalid_argument(message).with_hint(hint));
             }
         }
         let scan = session.begin(errors_name, scans_name, stores);

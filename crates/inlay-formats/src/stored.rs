@@ -221,9 +221,8 @@ pub(crate) struct StoredWriter {
 fn stored(batch: &Batch, names: &[String], types: &[LogicalType]) -> Result<Batch> {
     let column = |((column, ty), name): ((&Vector, &LogicalType), &String)| {
         converted(column, ty).map_err(|error| {
-            Error::invalid_argument(format!(
-                "column \"{name}\" cannot be written: {error}; cast it to VARCHAR"
-            ))
+            Error::invalid_argument(format!("column \"{name}\" cannot be written: {error}"))
+                .with_hint("cast it to VARCHAR")
         })
     };
     let columns = batch.columns().iter().zip(types).zip(names).map(column);

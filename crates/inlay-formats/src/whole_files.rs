@@ -186,13 +186,13 @@ impl Opened<'_> {
         if self.kind == Kind::Blob {
             return Ok(Value::Blob(bytes));
         }
-        String::from_utf8(bytes).map(Value::Varchar).map_err(|error| Error::MalformedFile {
-            path: self.path.to_string(),
-            line: None,
-            message: format!(
-                "byte {} is not UTF-8 text; read_blob reads any file",
-                error.utf8_error().valid_up_to()
-            ),
+        String::from_utf8(bytes).map(Value::Varchar).map_err(|error| {
+            Error::MalformedFile {
+                path: self.path.to_string(),
+                line: None,
+                message: format!("byte {} is not UTF-8 text", error.utf8_error().valid_up_to()),
+            }
+            .with_hint("read_blob reads any file")
         })
     }
 }

@@ -60,8 +60,9 @@ pub fn locale_of(name: &str) -> Option<String> {
 
 fn collator(locale: &str) -> Result<CollatorBorrowed<'static>> {
     let tag = locale.replace('_', "-");
-    let wrong =
-        |reason: String| Error::bind(format!("'{locale}' is no locale: {reason}; it looks like de or de_AT"));
+    let wrong = |reason: String| {
+        Error::bind(format!("'{locale}' is no locale: {reason}")).with_hint("it looks like de or de_AT")
+    };
     let locale: Locale = tag.parse().map_err(|error| wrong(format!("{error}")))?;
     CollatorBorrowed::try_new(CollatorPreferences::from(&locale), CollatorOptions::default())
         .map_err(|error| wrong(error.to_string()))

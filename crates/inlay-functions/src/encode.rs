@@ -341,9 +341,10 @@ fn decode(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
                         Ok(())
                     }
                     Err(error) => Err(Error::invalid_argument(format!(
-                        "decode: byte {} of the blob is not UTF-8; 'replace' or 'ignore' as second argument lets it pass",
+                        "decode: byte {} of the blob is not UTF-8",
                         error.valid_up_to() + 1
-                    ))),
+                    ))
+                    .with_hint("'replace' or 'ignore' as second argument lets it pass")),
                 };
             }
             "replace" => b"?",

@@ -197,7 +197,8 @@ pub(super) static FUNCTIONS: &[Function] = &[
                 (product.unwrap_or_default(), product.is_none() || n < 0)
             };
             let error = |n: i32| {
-                Error::out_of_range(format!("factorial of {n} is out of range; 0 to 33 is possible"))
+                Error::out_of_range(format!("factorial of {n} is out of range"))
+                    .with_hint("0 to 33 is possible")
             };
             try_map(args[0], &HugeInt, len, out, product, error)
         })]),

@@ -154,9 +154,8 @@ fn width_bucket(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     per_row(args, &Integer, len, out, |row| {
         let (x, low, high, count) = (x.get(row), low.get(row), high.get(row), count.get(row));
         if count <= 0 || count == i32::MAX {
-            return Err(Error::out_of_range(format!(
-                "width_bucket: the count is {count}; it must be above 0"
-            )));
+            return Err(Error::out_of_range(format!("width_bucket: the count is {count}"))
+                .with_hint("it must be above 0"));
         }
         if x.is_nan() || !low.is_finite() || !high.is_finite() || low == high {
             let message = format!("width_bucket({x}, {low}, {high}): the bounds must be finite and differ");

@@ -223,8 +223,9 @@ impl Encoding {
             "latin1" | "iso88591" => Ok(Self::Latin1),
             "sqlascii" | "ascii" | "usascii" => Ok(Self::Ascii),
             _ => {
-                let message = format!("the encoding '{name}' is unknown; there are UTF8, LATIN1 and ASCII");
-                Err(Error::invalid_argument(message))
+                let message = format!("the encoding '{name}' is unknown");
+                let hint = "there are UTF8, LATIN1 and ASCII";
+                Err(Error::invalid_argument(message).with_hint(hint))
             }
         }
     }
@@ -448,9 +449,9 @@ fn normalize(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
             "NFKC" => text.nfkc().collect(),
             "NFKD" => text.nfkd().collect(),
             _ => {
-                let message =
-                    format!("the normal form '{form}' is unknown; there are NFC, NFD, NFKC and NFKD");
-                return Err(Error::invalid_argument(message));
+                let message = format!("the normal form '{form}' is unknown");
+                let hint = "there are NFC, NFD, NFKC and NFKD";
+                return Err(Error::invalid_argument(message).with_hint(hint));
             }
         };
         out.extend_from_slice(normal.as_bytes());

@@ -118,9 +118,9 @@ pub(super) fn compile(pattern: &str, options: &str, is_full: bool, may_be_global
                 ));
             }
             other => {
-                let message =
-                    format!("regular expression option '{other}' is unknown; there are c, i, l, m, s and g");
-                return Err(Error::invalid_argument(message));
+                let message = format!("regular expression option '{other}' is unknown");
+                let hint = "there are c, i, l, m, s and g";
+                return Err(Error::invalid_argument(message).with_hint(hint));
             }
         };
     }
@@ -409,10 +409,10 @@ impl Replacement {
                     }
                     Some(b'\\') => plain.push(b'\\'),
                     _ => {
-                        let message = format!(
-                            "regexp_replace: in '{text}' a \\ stands before neither a digit nor \\; write \\\\ for the sign"
-                        );
-                        return Err(Error::invalid_argument(message));
+                        let message =
+                            format!("regexp_replace: in '{text}' a \\ stands before neither a digit nor \\");
+                        let hint = "write \\\\ for the sign";
+                        return Err(Error::invalid_argument(message).with_hint(hint));
                     }
                 },
                 other => plain.push(other),

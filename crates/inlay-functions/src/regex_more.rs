@@ -113,9 +113,8 @@ fn answered(
     let number = |wanted: Extra, default: i64, least: i64, what: &str| {
         let value = place(wanted).and_then(|index| args.int(index, row)).unwrap_or(default);
         usize::try_from(value).ok().filter(|_| value >= least).ok_or_else(|| {
-            Error::invalid_argument(format!(
-                "{what} of a regular expression is {value}; give {least} or more"
-            ))
+            Error::invalid_argument(format!("{what} of a regular expression is {value}"))
+                .with_hint(format!("give {least} or more"))
         })
     };
     let options = place(Options).and_then(|index| args.text(index, row)).unwrap_or_default();

@@ -224,9 +224,8 @@ static ENDS_WITH: [Signature; 1] = [Signature::new(&[Varchar, Varchar], Boolean,
 pub(super) const TEXT_SIZE_MAX: usize = 1 << 30;
 
 fn too_long(function: &str, size: usize) -> Error {
-    Error::out_of_range(format!(
-        "{function} would make a text of {size} bytes; at most {TEXT_SIZE_MAX} are possible"
-    ))
+    Error::out_of_range(format!("{function} would make a text of {size} bytes"))
+        .with_hint(format!("at most {TEXT_SIZE_MAX} are possible"))
 }
 
 /// Number of characters: bytes that do not continue one. Eight bytes at a time, each counting its continuations in a
@@ -695,8 +694,9 @@ fn pad(args: &[&Vector], len: usize, out: &mut Vector, at_start: bool) -> Result
         }
         let fill = fill.as_ref().map_or(" ", |fill| fill.text(row));
         if fill.is_empty() {
-            let message = "the text to fill with is empty; give at least one character";
-            return Err(Error::invalid_argument(message));
+            let message = "the text to fill with is empty";
+            let hint = "give at least one character";
+            return Err(Error::invalid_argument(message).with_hint(hint));
         }
         if width > TEXT_SIZE_MAX / 4 {
             return Err(too_long("lpad or rpad", width));

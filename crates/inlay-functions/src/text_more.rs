@@ -221,9 +221,8 @@ fn parse_size(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     inlay_kernels::apply::per_row(args, &UBigInt, len, out, |row| {
         let text = source.text(row);
         size_of_text(text).ok_or_else(|| {
-            Error::invalid_argument(format!(
-                "'{text}' is no size; write a number and a unit, such as '1.5 KiB'"
-            ))
+            Error::invalid_argument(format!("'{text}' is no size"))
+                .with_hint("write a number and a unit, such as '1.5 KiB'")
         })
     })
 }

@@ -56,23 +56,30 @@ impl From<Vec<String>> for Candidates {
     }
 }
 
+impl Candidates {
+    /// What they tell whoever wrote the name.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Near(names) => match names.as_slice() {
+                [] => None,
+                [one] => Some(format!("did you mean {one}?")),
+                many => Some(format!("did you mean one of {}?", many.join(", "))),
+            },
+            Self::Advice(advice) => Some(advice.clone()),
+            Self::Known { names, more } => match (names.as_slice(), more) {
+                ([], _) => None,
+                ([one], 0) => Some(format!("there is {one}")),
+                (many, 0) => Some(format!("there are {}", many.join(", "))),
+                (many, more) => Some(format!("there are {} and {more} more", many.join(", "))),
+            },
+        }
+    }
+}
+
 impl fmt::Display for Candidates {
     /// As it follows upon "... does not exist".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Near(names) => match names.as_slice() {
-                [] => Ok(()),
-                [one] => write!(f, "; did you mean {one}?"),
-                many => write!(f, "; did you mean one of {}?", many.join(", ")),
-            },
-            Self::Advice(advice) => write!(f, "; {advice}"),
-            Self::Known { names, more } => match (names.as_slice(), more) {
-                ([], _) => Ok(()),
-                ([one], 0) => write!(f, "; there is {one}"),
-                (many, 0) => write!(f, "; there are {}", many.join(", ")),
-                (many, more) => write!(f, "; there are {} and {more} more", many.join(", ")),
-            },
-        }
+        self.hint().map_or(Ok(()), |hint| write!(f, "; {hint}"))
     }
 }
 

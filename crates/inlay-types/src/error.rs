@@ -1,5 +1,10 @@
 //! The one error type of the engine. Each variant is a situation a caller can act on, with its SQLSTATE.
 
+mod kind;
+mod parts;
+
+pub use kind::ErrorKind;
+
 use crate::candidates::Candidates;
 use std::any::Any;
 use std::borrow::Cow;
@@ -40,7 +45,7 @@ pub enum Error {
         candidates: Candidates,
     },
     /// 42883. No function of this name takes these arguments.
-    #[error("{message}{}", hint(candidates))]
+    #[error("{message}{}", behind(hint_of_names(candidates)))]
     UndefinedFunction {
         /// Which function and which argument types.
         message: String,
@@ -88,7 +93,7 @@ pub enum Error {
         message: String,
     },
     /// 22018, 22007. A text is no value of the wanted type.
-    #[error("could not convert {} to {to}{}{}", quoted(value), written_form(value, to), try_cast(to))]
+    #[error("could not convert {} to {to}{}", quoted(value), behind(hint_of_cast(value, to)))]
     InvalidCast {
         /// The value, as text.
         value: String,
@@ -274,6 +279,14 @@ pub enum Error {
         /// What did not hold.
         message: String,
     },
+    /// Any of the above with what to do about it.
+    #[error("{error}; {hint}")]
+    Hinted {
+        /// The error itself.
+        error: Box<Error>,
+        /// What helps.
+        hint: Cow<'static, str>,
+    },
     /// Any of the above with the row that it happened in.
     #[error("{error}{}", in_row(row))]
     InRow {
@@ -326,6 +339,8 @@ pub struct Place {
     pub line: u32,
     /// Column, counted from 1, in characters.
     pub column: u32,
+    /// Place in the whole text, counted from 1, in characters; absent while the text is not at hand.
+    pub offset: Option<u32>,
     /// The text of that line.
     pub text: String,
     /// Whose text it is, as `view "v"`; empty for the statement's own.
@@ -345,12 +360,32 @@ impl fmt::Display for Place {
     }
 }
 
-fn hint(candidates: &[String]) -> String {
+/// A hint behind a message.
+fn behind(hint: Option<String>) -> String {
+    hint.map_or_else(String::new, |hint| format!("; {hint}"))
+}
+
+fn hint_of_names(candidates: &[String]) -> Option<String> {
     match candidates {
-        [] => String::new(),
-        [one] => format!("; did you mean {one}?"),
-        many => format!("; did you mean one of {}?", many.join(", ")),
+        [] => None,
+        [one] => Some(format!("did you mean {one}?")),
+        many => Some(format!("did you mean one of {}?", many.join(", "))),
     }
+}
+
+/// What helps where a text is no value of a type.
+fn hint_of_cast(value: &str, to: &str) -> Option<String> {
+    let hints: Vec<String> = [written_form(value, to), try_cast(to)].into_iter().flatten().collect();
+    (!hints.is_empty()).then(|| hints.join("; "))
+}
+
+/// The place of a line and column in a text, counted from 1, in characters.
+fn offset(line: u32, column: u32, sql: &str) -> Option<u32> {
+    if sql.is_empty() {
+        return None;
+    }
+    let before = sql.split_inclusive('\n').take(line.max(1) as usize - 1).map(|line| line.chars().count());
+    u32::try_from(before.sum::<usize>() + column as usize).ok()
 }
 
 fn in_row(row: &[RowValue]) -> String {
@@ -363,33 +398,33 @@ fn in_row(row: &[RowValue]) -> String {
 }
 
 /// The way around a failed conversion to a type (`to` may also name a text format, which TRY_CAST does not know).
-fn try_cast(to: &str) -> &'static str {
-    if to.contains(' ') { "" } else { "; TRY_CAST gives NULL instead" }
+fn try_cast(to: &str) -> Option<String> {
+    (!to.contains(' ')).then(|| "TRY_CAST gives NULL instead".to_string())
 }
 
 /// How a date or moment is written, for a text that is one in another form.
-fn written_form(value: &str, to: &str) -> String {
+fn written_form(value: &str, to: &str) -> Option<String> {
     let (form, article, takes_time) = match to {
         "DATE" => ("YYYY-MM-DD", "a DATE", false),
         "TIMESTAMP" | "TIMESTAMP_S" | "TIMESTAMP_MS" | "TIMESTAMP_NS" | "TIMESTAMP WITH TIME ZONE" => {
             ("YYYY-MM-DD HH:MM:SS", "it", true)
         }
-        _ => return String::new(),
+        _ => return None,
     };
     let (date, time) = match value.trim().split_once([' ', 'T']) {
         Some((date, time)) => (date, Some(time.trim())),
         None => (value.trim(), None),
     };
-    let Some(date_format) = day_first_format(date) else { return String::new() };
+    let date_format = day_first_format(date)?;
     let time_format = match time.filter(|_| takes_time).map(|time| time.matches(':').count()) {
         Some(1) => " %H:%M",
         Some(2) => " %H:%M:%S",
         _ => "",
     };
-    format!(
-        "; {article} is written {form}, and strptime({}, '{date_format}{time_format}') reads other forms",
+    Some(format!(
+        "{article} is written {form}, and strptime({}, '{date_format}{time_format}') reads other forms",
         quoted(value)
-    )
+    ))
 }
 
 /// The format of a date of three numbers whose year comes last.
@@ -532,7 +567,8 @@ impl Error {
             return self;
         }
         let text = sql.lines().nth(line as usize - 1).unwrap_or("").to_string();
-        Self::At { error: Box::new(self), place: Place { line, column, text, of: of.to_string() } }
+        let place = Place { line, column, offset: offset(line, column, sql), text, of: of.to_string() };
+        Self::At { error: Box::new(self), place }
     }
 
     fn is_about_the_whole(&self) -> bool {
@@ -571,6 +607,9 @@ impl Error {
     pub fn with_row_names(self, name: impl Fn(u32) -> Option<String>) -> Self {
         match self {
             Self::At { error, place } => Self::At { error: Box::new(error.with_row_names(name)), place },
+            Self::Hinted { error, hint } => {
+                Self::Hinted { error: Box::new(error.with_row_names(name)), hint }
+            }
             Self::InRow { error, mut row } => {
                 row.retain_mut(|value| {
                     if value.name.is_empty() {
@@ -584,57 +623,14 @@ impl Error {
         }
     }
 
-    /// The error without its place and row.
+    /// The error without its place, row and hint.
     pub fn root(&self) -> &Error {
         match self {
-            Self::At { error, .. } | Self::InRow { error, .. } | Self::Indivisible { error, .. } => {
-                error.root()
-            }
+            Self::At { error, .. }
+            | Self::InRow { error, .. }
+            | Self::Indivisible { error, .. }
+            | Self::Hinted { error, .. } => error.root(),
             other => other,
-        }
-    }
-
-    /// The five-character SQLSTATE.
-    pub fn sqlstate(&self) -> &'static str {
-        match self {
-            Self::Syntax { .. } => "42601",
-            Self::UndefinedTable { .. } => "42P01",
-            Self::UndefinedColumn { .. } => "42703",
-            Self::UndefinedFunction { .. } => "42883",
-            Self::Ambiguous { .. } => "42702",
-            Self::Duplicate { .. } => "42P07",
-            Self::TypeMismatch { .. } => "42804",
-            Self::Grouping { .. } => "42803",
-            Self::Windowing { .. } => "42P20",
-            Self::Bind { .. } => "42P10",
-            Self::InvalidCast { .. } => "22018",
-            Self::OutOfRange { .. } => "22003",
-            Self::DivisionByZero => "22012",
-            Self::InvalidArgument { .. } => "22023",
-            Self::SubqueryRows => "21000",
-            Self::NotNull { .. } => "23502",
-            Self::Unique { .. } => "23505",
-            Self::Check { .. } => "23514",
-            Self::ForeignKey { .. } => "23503",
-            Self::Cardinality { .. } => "21000",
-            Self::Io { .. } => "58030",
-            Self::DiskFull { .. } => "53100",
-            Self::Corrupt { .. } => "XX001",
-            Self::Locked { .. } => "55P03",
-            Self::ReadOnly { .. } => "25006",
-            Self::MalformedFile { .. } => "22P04",
-            Self::Interrupted | Self::StatementTimeout { .. } => "57014",
-            Self::FileAccess { .. } | Self::Forbidden { .. } => "42501",
-            Self::External { .. } => "38000",
-            Self::OutOfMemory { .. } => "53200",
-            Self::Unsupported { .. } => "0A000",
-            Self::Closed { .. } => "08003",
-            Self::Conflict { .. } => "40001",
-            Self::TransactionState { .. } => "25000",
-            Self::Internal { .. } => "XX000",
-            Self::At { error, .. } | Self::InRow { error, .. } | Self::Indivisible { error, .. } => {
-                error.sqlstate()
-            }
         }
     }
 }

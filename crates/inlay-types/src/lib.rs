@@ -20,6 +20,7 @@
 //!   large a file may be.
 
 pub mod allocator;
+pub mod apart;
 pub mod arrow;
 pub mod batch;
 pub mod bit;
@@ -49,6 +50,7 @@ pub mod pick;
 pub mod process;
 pub mod simd;
 pub mod size_limit;
+pub mod sql_text;
 pub mod time_tz;
 pub mod value;
 pub mod vector;
@@ -61,7 +63,7 @@ pub use buffer::{Buffer, Native};
 pub use builder::VectorBuilder;
 pub use candidates::Candidates;
 pub use cmp::Cmp;
-pub use error::{Error, Result};
+pub use error::{Error, ErrorKind, Result};
 pub use interrupt::Interrupt;
 pub use logical_type::{EnumType, Field, LogicalType, PhysicalType};
 pub use native::FromValue;

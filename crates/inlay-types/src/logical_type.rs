@@ -233,6 +233,11 @@ impl LogicalType {
             }
     }
 
+    /// Whether its values, or a part of them, are shown with an offset to UTC.
+    pub fn has_zone(&self) -> bool {
+        self.has_part(&|part| matches!(part, Self::TimestampTz | Self::TimeTz))
+    }
+
     /// The layout that carries this type.
     #[inline]
     pub fn physical(&self) -> PhysicalType {

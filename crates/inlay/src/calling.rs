@@ -10,6 +10,7 @@
 //!
 //! What a nested session may do is to read. Anything else would change what the statement sees while it runs.
 
+use crate::command::only_reads;
 use crate::connection::{Connection, OpenTransaction, Session};
 use crate::database::Database;
 use crate::execute::Run;
@@ -17,7 +18,7 @@ use crate::settings::SessionSettings;
 use crate::transactions::{SessionNames, Transactions};
 use inlay_exec::Team;
 use inlay_kernels::random::Randomness;
-use inlay_sql::parser::ast::{Statement, StatementKind};
+use inlay_sql::parser::ast::Statement;
 use inlay_types::interrupt::InterruptPoll;
 use inlay_types::limits;
 use inlay_types::{Error, Interrupt, Result, Value};
@@ -105,10 +106,11 @@ pub fn calling(function: &str) -> Result<Connection> {
     let Some(seen) = &*seen else {
         return Err(Error::TransactionState {
             message: format!(
-                "function \"{function}\" is called for rows that are computed when they are fetched, and the statement \
-                 has ended; a function that is seen to read is called before"
+                "function \"{function}\" is called for rows that are computed \
+             when they are fetched, and the statement has ended"
             ),
-        });
+        }
+        .with_hint("a function that is seen to read is called before"));
     };
     let depth = seen.depth + 1;
     if depth > DEPTH_MAX {
@@ -138,18 +140,14 @@ pub fn calling(function: &str) -> Result<Connection> {
 }
 
 fn outside(function: &str) -> Error {
-    Error::TransactionState {
-        message: format!(
-            "no statement calls function \"{function}\" on this thread; queries inside of functions run on the thread of \
-             the call"
-        ),
-    }
+    Error::TransactionState { message: format!("no statement calls function \"{function}\" on this thread") }
+        .with_hint("queries inside of functions run on the thread of the call")
 }
 
 impl Nested {
     /// Fails unless the statement only reads.
     pub fn check(&self, statement: &Statement) -> Result<()> {
-        if reads(&statement.kind) {
+        if only_reads(&statement.kind) {
             return Ok(());
         }
         let text = statement.text().trim();
@@ -177,20 +175,5 @@ impl Nested {
             "the call of function \"{}\" has ended; what its queries give has to be fetched before",
             self.function
         )
-    }
-}
-
-fn reads(kind: &StatementKind) -> bool {
-    use StatementKind as Kind;
-    match kind {
-        Kind::Query(_)
-        | Kind::ShowTables { .. }
-        | Kind::ShowDatabases
-        | Kind::ShowAllTables
-        | Kind::Show { .. }
-        | Kind::Describe(_)
-        | Kind::Summarize(_) => true,
-        Kind::With { statement, .. } | Kind::Explain { statement, .. } => reads(&statement.kind),
-        _ => false,
     }
 }

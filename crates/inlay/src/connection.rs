@@ -5,11 +5,19 @@
 //! happened, the next statement works.
 
 mod described;
+mod pending;
 mod prepared;
+mod progress;
+mod script;
+mod sessions;
+mod state;
+mod transaction;
 
 use crate::calling::Nested;
 use crate::change::deferred::Deferrals;
-use crate::database::Database;
+use crate::command::Command;
+use crate::cursor::{Cursor, FIRST_BYTES};
+use crate::database::{Database, Listed};
 use crate::define::Dump;
 use crate::define::object::Prepared;
 use crate::execute::{self, Given};
@@ -37,7 +45,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 pub use described::Described;
-pub use prepared::PreparedStatement;
+pub use pending::Pending;
+pub use prepared::{ParameterShape, PreparedStatement, StatementShape};
+pub use progress::ProgressWatch;
+pub use script::Script;
+use sessions::Running;
+pub use sessions::SessionInfo;
+pub use transaction::Transaction;
 
 /// The host is asked for signals this often while a statement runs.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
@@ -172,6 +186,8 @@ pub(crate) struct Session {
     pub modes: TransactionModes,
     /// Between BEGIN and COMMIT.
     pub transaction: Option<OpenTransaction>,
+    /// Whether a statement outside of a transaction begins one: autocommit is off.
+    pub begins_transactions: bool,
     /// PREPARE, by lower-case name.
     pub prepared: HashMap<String, Arc<Prepared>>,
     /// What `current_connection_id()` and `current_query_id()` give.
@@ -203,6 +219,7 @@ impl Session {
             names: SessionNames::default(),
             modes: TransactionModes::default(),
             transaction: None,
+            begins_transactions: false,
             prepared: HashMap::new(),
             id: 0,
             query: 0,
@@ -258,6 +275,8 @@ struct Shared {
     nested: Option<Arc<Nested>>,
     /// The session's number.
     id: u64,
+    /// What it runs now.
+    running: Mutex<Option<Running>>,
 }
 
 impl Drop for Shared {
@@ -295,7 +314,8 @@ impl Connection {
 
     /// A connection of a session that was made for it.
     pub(crate) fn of_session(database: Database, session: Session) -> Self {
-        Self(Arc::new(Shared {
+        let (list, is_nested) = (database.clone(), session.nested.is_some());
+        let shared = Arc::new(Shared {
             priority: session.settings.priority.clone(),
             host_settings: session.settings.host.clone(),
             database: RwLock::new(Some(database)),
@@ -305,8 +325,14 @@ impl Connection {
             has_transaction: AtomicBool::new(session.transaction.is_some()),
             nested: session.nested.clone(),
             id: session.id,
+            running: Mutex::default(),
             session: Mutex::new(session),
-        }))
+        });
+        if !is_nested {
+            let listed: Arc<dyn Listed> = Arc::<Shared>::clone(&shared);
+            list.list(Arc::downgrade(&listed));
+        }
+        Self(shared)
     }
 
     /// A new session of the same database.
@@ -380,6 +406,23 @@ impl Connection {
         Ok((first, rest.into_inner()))
     }
 
+    /// Runs the statements of a text; the last one's rows are read from the cursor, and what is not there yet is computed then.
+    pub fn stream(&self, sql: &str, parameters: &Parameters, host: Option<&Arc<dyn Host>>) -> Result<Cursor> {
+        self.stream_extent(sql, Extent::Script, parameters, host)
+    }
+
+    /// As [`Connection::stream`], for a text of so many statements.
+    pub fn stream_extent(
+        &self,
+        sql: &str,
+        extent: Extent,
+        parameters: &Parameters,
+        host: Option<&Arc<dyn Host>>,
+    ) -> Result<Cursor> {
+        let (first, rest) = self.stream_with(sql, extent, parameters, host, FIRST_BYTES)?;
+        Ok(Cursor::new(self.clone(), first, rest))
+    }
+
     fn execute_streaming(
         &self,
         sql: &str,
@@ -392,6 +435,7 @@ impl Connection {
             |session, interrupt| {
                 let text = session.texts.get(sql)?;
                 extent.check(&text)?;
+                self.runs(Running::new(&text));
                 let host = host.map(|host| &**host);
                 self.run_text(session, &text, Given { parameters, host, interrupt, streaming, text: None })
             },
@@ -401,7 +445,9 @@ impl Connection {
 
     /// Runs the statements of a text; parameters and the answer are the last one's.
     fn run_text(&self, session: &mut Session, text: &Text, given: Given<'_>) -> Result<QueryResult> {
-        let Some((last, first)) = text.statements.split_last() else { return Ok(QueryResult::done()) };
+        let Some((last, first)) = text.statements.split_last() else {
+            return Ok(QueryResult::done().of_command(Command::Empty));
+        };
         let none = Parameters::default();
         for statement in first {
             let parameters = if takes_parameters(statement) { given.parameters } else { &none };
@@ -424,6 +470,7 @@ impl Connection {
         self.guarded(
             |session, interrupt| {
                 let text = session.texts.get(sql)?;
+                self.runs(Running::new(&text));
                 let parameters = &Parameters::default();
                 let host = host.map(|host| &**host);
                 let given = Given { parameters, host, interrupt, streaming: None, text: Some(&text) };
@@ -452,6 +499,7 @@ impl Connection {
                 Ok(total.plus(self.run(session, statement, Given { parameters, ..given })?))
             })
         };
+        self.begin_if_needed(session, statement, given)?;
         if session.transaction.is_some() {
             return all(session);
         }
@@ -471,9 +519,37 @@ impl Connection {
         statement: &ast::Statement,
         given: Given<'_>,
     ) -> Result<QueryResult> {
+        self.begin_if_needed(session, statement, given)?;
         let limited = session.settings.timeout.map(|limit| given.interrupt.with_deadline(limit));
         let interrupt = limited.as_ref().unwrap_or(given.interrupt);
         execute::statement(&self.database()?, session, statement, Given { interrupt, ..given })
+    }
+
+    /// With autocommit off: begins the transaction that a statement is to be in.
+    fn begin_if_needed(
+        &self,
+        session: &mut Session,
+        statement: &ast::Statement,
+        given: Given<'_>,
+    ) -> Result<()> {
+        let begins = session.begins_transactions
+            && session.transaction.is_none()
+            && Command::of(&statement.kind).needs_transaction();
+        if !begins {
+            return Ok(());
+        }
+        let begin = session.texts.get("BEGIN")?;
+        let parameters = &Parameters::default();
+        let given = Given { parameters, streaming: None, text: None, ..given };
+        begin
+            .statements
+            .iter()
+            .try_for_each(|begin| execute::statement(&self.database()?, session, begin, given).map(drop))
+    }
+
+    /// Notes what the session runs from now on.
+    fn runs(&self, running: Running) {
+        *self.0.running.lock() = Some(running);
     }
 
     fn guarded<T>(
@@ -510,6 +586,8 @@ impl Connection {
         self.0.interrupt.clear();
         self.0.progress.clear();
         drop(session);
+        let ran = self.0.running.lock().take();
+        drop(ran);
         if self.is_closed() {
             // Who closed it may not have waited for this statement.
             self.let_go();
@@ -636,8 +714,9 @@ impl std::fmt::Debug for Connection {
 /// A function does with a connection what only its statement's end would allow.
 fn busy(advice: &str) -> Error {
     Error::TransactionState {
-        message: format!("this connection runs the statement that called the function; {advice}"),
+        message: "this connection runs the statement that called the function".to_string(),
     }
+    .with_hint(advice.to_string())
 }
 
 /// What `work` gives; a panic is an error.

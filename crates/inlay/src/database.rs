@@ -3,7 +3,7 @@
 //! A file that is open in this process is opened only once: whoever asks for it again gets the same database. The list
 //! of open files is the only state of the process.
 
-use crate::connection::Connection;
+use crate::connection::{Connection, SessionInfo};
 use crate::functions::Functions;
 use crate::registered::Registered;
 use crate::settings::{self, DatabaseSettings, SessionSettings};
@@ -52,6 +52,16 @@ struct Shared {
     residents: Arc<Residents>,
     /// Results whose rows are still in tables.
     lent: Mutex<Vec<Weak<dyn Lent>>>,
+    /// Its sessions.
+    listed: Mutex<Vec<Weak<dyn Listed>>>,
+}
+
+/// A session, as the database knows it.
+pub(crate) trait Listed: Send + Sync {
+    /// What it does.
+    fn info(&self) -> SessionInfo;
+    /// Ends what it runs.
+    fn interrupt(&self);
 }
 
 /// Rows of a result that need the database.
@@ -150,6 +160,10 @@ impl Database {
         config: &[(String, Value)],
     ) -> Result<Self> {
         let (access, config) = settings::access_of(config)?;
+        if is_memory(path) && name_in_memory(path).is_none() && access == Some(AccessMode::ReadOnly) {
+            let message = "a database in memory cannot be opened read-only: it would stay empty";
+            return Err(Error::invalid_argument(message));
+        }
         if let Some(name) = name_in_memory(path) {
             let mut named = NAMED.lock();
             named.retain(|_, shared| shared.strong_count() > 0);
@@ -223,6 +237,7 @@ impl Database {
             process: process_id(),
             residents,
             lent: Mutex::default(),
+            listed: Mutex::default(),
         })))
     }
 
@@ -242,9 +257,8 @@ impl Database {
             return Ok(());
         }
         let (name, now) = (self.name(), if is_read_only { "reading only" } else { "reading and writing" });
-        Err(Error::invalid_argument(format!(
-            "\"{name}\" is open in this process for {now} already; close it to open it otherwise"
-        )))
+        Err(Error::invalid_argument(format!("\"{name}\" is open in this process for {now} already"))
+            .with_hint("close it to open it otherwise"))
     }
 
     fn configure(&self, config: &[(String, Value)]) -> Result<()> {
@@ -410,9 +424,9 @@ impl Database {
     /// Forgets an attached database; it closes when nobody uses it any more.
     pub(crate) fn detach(&self, name: &str) -> Result<()> {
         if same_name(&self.0.main.name, name) {
-            let message =
-                format!("\"{name}\" is the database that was opened; it goes with its last connection");
-            return Err(Error::bind(message));
+            let message = format!("\"{name}\" is the database that was opened");
+            let hint = "it goes with its last connection";
+            return Err(Error::bind(message).with_hint(hint));
         }
         self.0.attached.write().retain(|attached| !same_name(&attached.name, name));
         Ok(())
@@ -469,6 +483,18 @@ impl Database {
         let mut lent = self.0.lent.lock();
         lent.retain(|rows| rows.strong_count() > 0);
         lent.push(rows);
+    }
+
+    /// Notes a session.
+    pub(crate) fn list(&self, session: Weak<dyn Listed>) {
+        let mut listed = self.0.listed.lock();
+        listed.retain(|session| session.strong_count() > 0);
+        listed.push(session);
+    }
+
+    /// Its sessions.
+    pub(crate) fn listed(&self) -> Vec<Arc<dyn Listed>> {
+        self.0.listed.lock().iter().filter_map(Weak::upgrade).collect()
     }
 
     pub(crate) fn settings(&self) -> &DatabaseSettings {

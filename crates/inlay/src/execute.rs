@@ -6,6 +6,7 @@
 //! - `change`: INSERT, UPDATE, DELETE, MERGE. `define`: CREATE, ALTER, DROP. `maintain`: files.
 
 use crate::change::deferred::Deferrals;
+use crate::command::{Command, CommandClass};
 use crate::connection::{Host, HostScope, HostTable, OpenTransaction, Parameters, Session};
 use crate::database::{Database, same_name};
 use crate::kept::Text;
@@ -107,6 +108,64 @@ pub(crate) fn described(
     })
 }
 
+/// What a statement wants of its parameters, and what it gives: types where they are known, names and types of its columns if it
+/// gives rows. Nothing is run.
+pub(crate) fn shape(
+    database: &Database,
+    session: &mut Session,
+    statement: &ast::Statement,
+    given: Given<'_>,
+) -> Result<(Vec<Option<LogicalType>>, Option<Columns>)> {
+    let count = given.parameters.positional.len() + given.parameters.named.len();
+    let is_bound = matches!(Command::of(&statement.kind).class(), CommandClass::Query | CommandClass::Change);
+    if !is_bound || matches!(statement.kind, ast::StatementKind::Object(_) | ast::StatementKind::Copy(_)) {
+        return Ok((vec![None; count], None));
+    }
+    session.query = database.next_id();
+    let limits = Limits::new(database.budget().clone(), given.interrupt.clone());
+    limits::with(limits, || {
+        let transactions = match &session.transaction {
+            Some(open) => Arc::clone(&open.transactions),
+            None => Arc::new(Transactions::new(session.modes.options()?, &session.names)),
+        };
+        let mut run = Run { database, session, given, transactions, notes_reads: false };
+        run.calling(|run| {
+            let probed = |parameters: Vec<bool>| {
+                let slots = Slots::probing(parameters);
+                run.bind_as(statement, Some(&slots)).ok().map(|_| slots.into_wanted())
+            };
+            let one = |index: usize| {
+                let types = probed((0..count).map(|other| other == index).collect());
+                types.and_then(|mut types| types.swap_remove(index))
+            };
+            let types = match count {
+                0 => Vec::new(),
+                // Where one stands in a place that takes constants only, the others may still be looked at.
+                _ => probed(vec![true; count]).unwrap_or_else(|| (0..count).map(one).collect()),
+            };
+            Ok((types, columns_of(run.bind(statement)?)))
+        })
+    })
+}
+
+type Columns = Vec<(String, LogicalType)>;
+
+/// Names and types of what a statement gives, if it gives rows.
+fn columns_of(statement: Statement) -> Option<Columns> {
+    if let Some(returning) = statement.returning() {
+        return Some(returning.items.iter().map(|(name, expr)| (name.clone(), expr.ty())).collect());
+    }
+    match statement {
+        Statement::Query(query) => {
+            let types = output_types(&query);
+            Some(query.output.into_iter().map(|(_, name)| name).zip(types).collect())
+        }
+        Statement::Changing { statement, .. } => columns_of(*statement),
+        Statement::Explain { .. } => Some(vec![("plan".to_string(), LogicalType::Varchar)]),
+        _ => None,
+    }
+}
+
 /// Carries out a statement, again if it is one of its own and another connection got in the way.
 fn retried(
     database: &Database,
@@ -118,7 +177,7 @@ fn retried(
         let transactions = Arc::clone(&open.transactions);
         return in_transaction(database, session, statement, given, transactions);
     }
-    let notes_reads = changes_database(&statement.kind);
+    let notes_reads = Command::of(&statement.kind).changes_database();
     let (start, mut pause) = (Instant::now(), RETRY_PAUSE_MIN);
     loop {
         let transactions = Arc::new(Transactions::new(session.modes.options()?, &session.names));
@@ -149,7 +208,7 @@ fn in_transaction(
     {
         return Err(transaction_state(&format!("the transaction can only be rolled back, because {reason}")));
     }
-    let is_change = changes_database(&statement.kind);
+    let is_change = Command::of(&statement.kind).changes_database();
     let run = Run { database, session, given, transactions: Arc::clone(&transactions), notes_reads: true };
     let outcome = if is_change {
         transactions.statement(|| run.statement(statement))
@@ -164,13 +223,14 @@ fn in_transaction(
 
 impl Run<'_> {
     pub(crate) fn statement(mut self, statement: &ast::Statement) -> Result<QueryResult> {
-        if changes_names(&statement.kind) {
+        let command = Command::of(&statement.kind);
+        if command.changes_names() {
             self.session.generation += 1;
         }
         if let Some(text) = self.given.text
             && let Some(answer) = self.kept(text, statement).map_err(|error| error.in_text(&statement.sql))?
         {
-            return Ok(answer);
+            return Ok(answer.of_command(command));
         }
         let outcome = self.calling(|run| {
             let bound = match run.bind(statement) {
@@ -180,7 +240,7 @@ impl Run<'_> {
             };
             run.bound(bound).map_err(|error| error.in_text(&statement.sql))
         });
-        let answer = outcome?;
+        let answer = outcome?.of_command(command);
         if let Some(streaming) = self.given.streaming {
             streaming.name_text(&statement.sql);
         }
@@ -201,8 +261,13 @@ impl Run<'_> {
 
     /// Binds; table names that nothing has are looked for in the host.
     pub(crate) fn bind(&self, statement: &ast::Statement) -> Result<Statement> {
+        self.bind_as(statement, None)
+    }
+
+    /// As [`Run::bind`]; parameters are bound as slots, if there are any.
+    fn bind_as(&self, statement: &ast::Statement, slots: Option<&Slots>) -> Result<Statement> {
         let mut found: Vec<(String, HostTable)> = Vec::new();
-        let mut outcome = self.bind_in(&found, statement);
+        let mut outcome = self.bind_in(&found, statement, slots);
         let Some(host) = self.given.host.filter(|_| outcome.is_err()) else { return outcome };
         let is_on = |name: &str| {
             let value = settings::get(name, self.database.settings(), &self.session.settings);
@@ -223,7 +288,7 @@ impl Run<'_> {
             }
             let Some(table) = host.find_table(&name, scope)? else { break };
             found.push((name, table));
-            outcome = self.bind_in(&found, statement);
+            outcome = self.bind_in(&found, statement, slots);
         }
         outcome
     }
@@ -307,9 +372,10 @@ impl Run<'_> {
         &self,
         found: &[(String, HostTable)],
         statement: &ast::Statement,
+        slots: Option<&Slots>,
     ) -> Result<Statement> {
         let names = self.names(found);
-        let outcome = self.with_context(&names, |context| binder::bind(statement, context));
+        let outcome = self.with_slots(&names, slots, |context| binder::bind(statement, context));
         if let Some(failure) = names.failure.into_inner() {
             return Err(failure);
         }
@@ -430,8 +496,9 @@ impl Run<'_> {
                 if is_user {
                     continue;
                 }
-                let message = format!("schema \"{schema}\" does not exist; CREATE SCHEMA makes it");
-                return Err(Error::bind(message));
+                let message = format!("schema \"{schema}\" does not exist");
+                let hint = "CREATE SCHEMA makes it";
+                return Err(Error::bind(message).with_hint(hint));
             }
             schemas.push(schema.to_string());
         }
@@ -761,55 +828,6 @@ fn output_names(query: &Query) -> Vec<String> {
 
 pub(crate) fn output_types(query: &Query) -> Vec<LogicalType> {
     query.output.iter().map(|(id, _)| query.columns.ty(*id)).collect()
-}
-
-/// Whether carrying out the statement may change rows or names.
-fn changes_database(kind: &ast::StatementKind) -> bool {
-    use ast::StatementKind as Kind;
-    !matches!(
-        kind,
-        Kind::Query(_)
-            | Kind::Set { .. }
-            | Kind::Explain { .. }
-            | Kind::Begin(_)
-            | Kind::Commit
-            | Kind::Rollback
-            | Kind::SetTransaction { .. }
-            | Kind::SetConstraints { .. }
-            | Kind::CreateSecret { .. }
-            | Kind::DropSecret { .. }
-            | Kind::Savepoint(_)
-            | Kind::RollbackTo(_)
-            | Kind::Release(_)
-            | Kind::ShowTables { .. }
-            | Kind::Show { .. }
-            | Kind::Describe(_)
-    )
-}
-
-/// Whether names, settings or variables of the session may mean something else afterwards.
-fn changes_names(kind: &ast::StatementKind) -> bool {
-    use ast::StatementKind as Kind;
-    match kind {
-        Kind::Query(_)
-        | Kind::Insert(_)
-        | Kind::Update(_)
-        | Kind::Delete(_)
-        | Kind::Merge(_)
-        | Kind::With { .. }
-        | Kind::ChangingWith(_)
-        | Kind::Truncate { .. }
-        | Kind::Copy(_)
-        | Kind::Explain { .. }
-        | Kind::Begin(_)
-        | Kind::Commit
-        | Kind::Rollback
-        | Kind::Savepoint(_)
-        | Kind::RollbackTo(_)
-        | Kind::Release(_) => false,
-        Kind::Object(object) => !matches!(**object, ast::ObjectStatement::Execute { .. }),
-        _ => true,
-    }
 }
 
 impl QueryResult {

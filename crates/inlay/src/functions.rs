@@ -75,10 +75,12 @@ impl Functions {
             Some(language) => language.check(definition),
             None if KNOWN.contains(&definition.language.as_str()) => Ok(()),
             None => Err(Error::invalid_argument(format!(
-                "functions cannot be written in \"{}\"; LANGUAGE is PYTHON or PYTHON_MAP, \
-                 and CREATE FUNCTION f(a) AS expression makes a macro",
+                "functions cannot be written in \"{}\"",
                 definition.language
-            ))),
+            ))
+            .with_hint(
+                "LANGUAGE is PYTHON or PYTHON_MAP, and CREATE FUNCTION f(a) AS expression makes a macro",
+            )),
         }
     }
 
@@ -165,9 +167,9 @@ impl Database {
         self.check_process()?;
         let name = definition.name.clone();
         if is_built_in(&name) {
-            let message =
-                format!("\"{name}\" is a built-in function, which cannot be replaced; take another name");
-            return Err(Error::invalid_argument(message));
+            let message = format!("\"{name}\" is a built-in function, which cannot be replaced");
+            let hint = "take another name";
+            return Err(Error::invalid_argument(message).with_hint(hint));
         }
         let state = self.main().store.state();
         for kind in [DefinitionKind::Function, DefinitionKind::Macro] {

@@ -23,15 +23,22 @@
 //! - [`result`], `columns`, `table_rows`, `rest`, `delivery`: what comes back, batch by batch or as whole columns, copied, mapped or
 //!   computed when it is asked for.
 
+mod appender;
+mod bindings;
 mod calling;
 mod change;
+mod chunk;
 mod columns;
+mod command;
+mod conditions;
 pub mod connection;
+mod cursor;
 pub mod database;
 mod define;
 mod delivery;
 mod execute;
 mod functions;
+mod host_values;
 mod kept;
 mod load;
 mod maintain;
@@ -45,30 +52,40 @@ mod resources;
 mod rest;
 pub mod result;
 pub mod settings;
+pub mod sql;
 mod statements;
 mod system;
 mod table_rows;
+mod tables;
 mod transactions;
+pub mod types;
 
+pub use appender::{APPENDED, Appender};
+pub use bindings::Bindings;
 pub use calling::calling;
+pub use chunk::{Chunk, Column, Parts};
+pub use command::{Command, CommandClass};
+pub use conditions::{Comparison, Condition, conditions};
 pub use connection::{
-    Connection, Described, Extent, Host, HostScope, HostTable, Parameters, PreparedStatement, interrupt_of,
+    Connection, Described, Extent, Host, HostScope, HostTable, ParameterShape, Parameters, Pending,
+    PreparedStatement, ProgressWatch, Script, SessionInfo, StatementShape, Transaction, interrupt_of,
 };
+pub use cursor::{ARROW_ROWS, Cursor, FIRST_BYTES, Unread};
 pub use database::Database;
 pub use define::{Dump, DumpTable};
 pub use delivery::Delivery;
 pub use functions::{HostLimits, StoredFunction};
+pub use host_values::{common_host_type, host_value_as, type_of_values, vector_of_values};
 pub use inlay_catalog::{ScanRequest, SourceColumn, SourceFilter, SourceScan, TableSource, near_names};
 pub use inlay_exec::{Priority, Progress};
 pub use inlay_formats::host::HostFiles;
 pub use inlay_formats::{ArrowStreamTable, ArrowTable, ColumnSource, DeferredColumn, SourceValues};
-pub use inlay_kernels::coercion::common_type;
+pub use inlay_functions::manual;
 pub use inlay_kernels::external;
 pub use inlay_kernels::{NullHandling, Volatility};
 pub use inlay_kernels::{cast, cast_value};
-pub use inlay_sql::parser::{Part, end_of_body, expects_body};
-pub use inlay_storage as storage;
-pub use inlay_types as types;
+pub use inlay_sql::plan::statement::Isolation;
+pub use inlay_types::error::{ErrorKind, Place};
 pub use inlay_types::host::write as write_host_values;
 pub use inlay_types::host::{HostForm, misfit};
 pub use inlay_types::limits::{current as current_limits, with as with_limits};
@@ -76,8 +93,8 @@ pub use inlay_types::{Error, FromValue, Result, Value};
 pub use profile::Profile;
 pub use rest::{Rest, arrow_arrays};
 pub use result::{HostColumn, QueryResult, ResultKind, Row};
-pub use statements::{StatementText, check_part, parts_of_name, placeholders_of, statements_of, type_of};
 pub use system::{is_reserved, keyword_names};
+pub use tables::Tables;
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/rust.md")]

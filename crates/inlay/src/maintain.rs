@@ -17,8 +17,9 @@ impl Run<'_> {
     pub(crate) fn checkpoint(&self, database: &str) -> Result<QueryResult> {
         if self.transactions.all().iter().any(|transaction| transaction.has_changes()) {
             return Err(Error::TransactionState {
-                message: "CHECKPOINT writes what is committed; COMMIT this transaction first".to_string(),
-            });
+                message: "CHECKPOINT writes what is committed".to_string(),
+            }
+            .with_hint("COMMIT this transaction first"));
         }
         let store = self.tidied(database)?;
         match self.session.transaction {
@@ -41,9 +42,8 @@ impl Run<'_> {
     /// Carries out VACUUM.
     pub(crate) fn vacuum(&self, database: &str) -> Result<QueryResult> {
         if self.session.transaction.is_some() {
-            return Err(Error::TransactionState {
-                message: "VACUUM works on what is committed; COMMIT this transaction first".to_string(),
-            });
+            return Err(Error::TransactionState { message: "VACUUM works on what is committed".to_string() }
+                .with_hint("COMMIT this transaction first"));
         }
         self.tidied(database)?.vacuum()?;
         Ok(QueryResult::done())

@@ -96,9 +96,8 @@ fn scale_of(procedure: &str, args: &[Value], named: &[(String, Value)]) -> Resul
         match name.as_str() {
             "sf" | "scale_factor" => scale = Some(value.clone()),
             _ => {
-                return Err(Error::invalid_argument(format!(
-                    "{procedure} has no argument {name}; it takes sf"
-                )));
+                return Err(Error::invalid_argument(format!("{procedure} has no argument {name}"))
+                    .with_hint("it takes sf"));
             }
         }
     }

@@ -1,6 +1,7 @@
 //! What a statement delivers.
 
 use crate::columns::{self, Crew};
+use crate::command::{Command, CommandClass};
 use crate::table_rows::TableRows;
 use inlay_exec::Workers;
 use inlay_types::arrow::{ArrowArray, Exporter, PreparedColumn};
@@ -36,6 +37,8 @@ pub struct QueryResult {
     /// The first row of each part of the source, and the number of rows behind the last.
     starts: Arc<[usize]>,
     kind: ResultKind,
+    /// What was done.
+    command: Command,
     workers: Option<Workers>,
     /// Ends conversions of whole columns.
     interrupt: Interrupt,
@@ -70,6 +73,11 @@ enum Source {
 pub struct Row(Vec<Value>);
 
 impl Row {
+    /// A row of a batch.
+    pub(crate) fn of(batch: &Batch, row: usize) -> Self {
+        Self(batch.columns().iter().map(|column| column.get(row)).collect())
+    }
+
     /// A value as one of Rust's: `row.get::<i64>(0)?`, `row.get::<Option<String>>(1)?`.
     pub fn get<T: FromValue>(&self, column: usize) -> Result<T> {
         let value = self.0.get(column).ok_or_else(|| {
@@ -105,6 +113,7 @@ impl QueryResult {
             source: Source::Batches(Arc::new(batches)),
             starts: starts.into(),
             kind: ResultKind::Rows,
+            command: Command::Empty,
             workers,
             interrupt: Interrupt::new(),
         }
@@ -127,6 +136,7 @@ impl QueryResult {
             source: Source::Batches(Arc::new(batches)),
             starts,
             kind: ResultKind::Rows,
+            command: Command::Empty,
             workers,
             interrupt: Interrupt::new(),
         }
@@ -148,6 +158,7 @@ impl QueryResult {
             rows,
             starts,
             kind: ResultKind::Rows,
+            command: Command::Empty,
             workers: Some(workers),
             interrupt: Interrupt::new(),
         }
@@ -187,6 +198,61 @@ impl QueryResult {
     /// What kind of answer this is.
     pub fn kind(&self) -> ResultKind {
         self.kind
+    }
+
+    /// What was done.
+    pub fn command(&self) -> Command {
+        self.command
+    }
+
+    /// The answer of such a statement, unless it is known to be of another one: that which EXECUTE carried out.
+    pub(crate) fn of_command(self, command: Command) -> Self {
+        if self.command == Command::Empty { Self { command, ..self } } else { self }
+    }
+
+    /// How many rows were changed, by a statement that changes rows.
+    pub fn changed_rows(&self) -> Option<u64> {
+        match self.kind {
+            ResultKind::Changed(count) => Some(count),
+            ResultKind::Rows | ResultKind::Done => None,
+        }
+    }
+
+    /// What was done, and to how many rows, as PostgreSQL tells a client: `INSERT 0 3`, `DELETE 1`, `SELECT 5`.
+    pub fn command_tag(&self) -> String {
+        let tag = self.command.tag();
+        match (self.kind, self.command) {
+            (ResultKind::Changed(count), Command::Insert) => format!("{tag} 0 {count}"),
+            (ResultKind::Changed(count), _) if self.command.class() == CommandClass::Change => {
+                format!("{tag} {count}")
+            }
+            (ResultKind::Rows, Command::Select) if self.row_count() > 0 => {
+                format!("{tag} {}", self.row_count())
+            }
+            _ => tag.to_string(),
+        }
+    }
+
+    /// Column names that differ from each other: a repeated one gets a number.
+    ///
+    /// ```
+    /// # fn main() -> inlay::Result<()> {
+    /// let connection = inlay::Database::open_in_memory()?.connect();
+    /// assert_eq!(connection.execute("SELECT 1 AS a, 2 AS a, 3 AS a_1")?.unique_names(), ["a", "a_1", "a_1_1"]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn unique_names(&self) -> Vec<String> {
+        let mut unique: Vec<String> = Vec::with_capacity(self.names.len());
+        for name in &*self.names {
+            let (mut candidate, mut number) = (name.clone(), 1);
+            while unique.contains(&candidate) {
+                candidate = format!("{name}_{number}");
+                number += 1;
+            }
+            unique.push(candidate);
+        }
+        unique
     }
 
     /// Column names.

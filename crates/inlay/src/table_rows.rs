@@ -112,10 +112,9 @@ impl TableRows {
             if self.layout(&self.pieces(&snapshot, index, &rows), form, form.width(ty), interrupt)?.is_none()
             {
                 let bytes = (rows.len() * form.width(ty)) as u64;
-                let message = format!(
-                    "there is no memory to keep {bytes} bytes of a column resident; raise memory_limit, or make fewer tables resident"
-                );
-                return Err(Error::invalid_argument(message));
+                let message = format!("there is no memory to keep {bytes} bytes of a column resident");
+                let hint = "raise memory_limit, or make fewer tables resident";
+                return Err(Error::invalid_argument(message).with_hint(hint));
             }
             if self.null_count(index, &rows)? > 0 {
                 self.layout(&self.pieces(&snapshot, index, &rows), HostForm::Nulls, 1, interrupt)?;

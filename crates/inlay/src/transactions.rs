@@ -71,10 +71,7 @@ impl Transactions {
 
     /// The database that names without one mean.
     pub fn current(&self, database: &Database) -> String {
-        let current = self.session.lock().current.clone();
-        current
-            .filter(|name| database.attached(name).is_some())
-            .unwrap_or_else(|| database.main().name.clone())
+        self.session.lock().catalog(database)
     }
 
     /// The schema that new objects without one go to.
@@ -142,11 +139,11 @@ impl Transactions {
         };
         if let Some((other, _)) = begun.iter().find(changed).filter(|_| !same_name(name, TEMPORARY)) {
             return Err(Error::TransactionState {
-                message: format!(
-                    "a transaction changes one database; this one has changed \"{other}\", so COMMIT it before \
-                     \"{name}\" is changed"
-                ),
-            });
+                message: "a transaction changes one database".to_string(),
+            }
+            .with_hint(format!(
+                "this one has changed \"{other}\", so COMMIT it before \"{name}\" is changed"
+            )));
         }
         Ok(transaction)
     }
@@ -282,6 +279,12 @@ impl ModesExt for TransactionModes {
 }
 
 impl SessionNames {
+    /// The database that names without one mean.
+    pub fn catalog(&self, database: &Database) -> String {
+        let current = self.current.clone().filter(|name| database.attached(name).is_some());
+        current.unwrap_or_else(|| database.main().name.clone())
+    }
+
     /// The store of temporary tables, made when there is none.
     pub fn temporary(&mut self, budget: &MemoryBudget) -> Arc<Store> {
         Arc::clone(self.temporary.get_or_insert_with(|| Store::in_memory(budget.clone())))

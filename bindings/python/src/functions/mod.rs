@@ -493,7 +493,7 @@ pub fn create(
 ) -> PyResult<()> {
     let parameter = |(name, ty): (String, String)| match ty.as_str() {
         "TABLE" => Ok(Parameter::table(name)),
-        ty => Ok(Parameter::new(name, unwrapped(py, inlay::type_of(ty))?)),
+        ty => Ok(Parameter::new(name, unwrapped(py, inlay::sql::type_of(ty))?)),
     };
     let definition = FunctionDefinition {
         name: declared.name.clone(),
@@ -507,7 +507,7 @@ pub fn create(
         is_variadic: declared.is_variadic,
         returns: match &declared.schema {
             Some(_) => LogicalType::list(LogicalType::structure(Vec::<(String, LogicalType)>::new())),
-            None => unwrapped(py, inlay::type_of(&declared.returns))?,
+            None => unwrapped(py, inlay::sql::type_of(&declared.returns))?,
         },
         granularity: if declared.is_blocking { Granularity::Column } else { Granularity::Chunk },
         volatility: match declared.volatility.as_str() {

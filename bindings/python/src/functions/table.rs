@@ -276,7 +276,7 @@ impl ExternalTable for PythonTable {
             let columns = py.import("inlay._udtf")?.getattr("columns_of_schema")?;
             Ok(columns.call1((name, given))?.extract::<Vec<(String, String)>>()?)
         })?;
-        let typed = |(column, ty): (String, String)| match inlay::type_of(&ty) {
+        let typed = |(column, ty): (String, String)| match inlay::sql::type_of(&ty) {
             Ok(ty) => Ok((column, ty)),
             Err(error) => Err(Error::external(format!(
                 "the schema of function \"{name}\" gives column \"{column}\" the type {ty}: {error}"

@@ -260,9 +260,10 @@ impl Access {
     pub fn set_python(&self, allowed: bool) -> Result<()> {
         if allowed && !self.is_unrestricted() && !self.allows_python() {
             return Err(Error::invalid_argument(
-                "allow_python cannot be switched on while enable_external_access is off, because Python \
-                 code reads and writes files; open the database with it instead",
-            ));
+                "allow_python cannot be switched on while enable_external_access is \
+                 off, because Python code reads and writes files",
+            )
+            .with_hint("open the database with it instead"));
         }
         self.python_on.store(allowed, Ordering::Relaxed);
         Ok(())
@@ -287,9 +288,9 @@ impl Access {
     pub fn shut(&self) -> Result<()> {
         if self.allows_python() {
             return Err(Error::invalid_argument(
-                "sandbox and allow_python exclude each other: code in SQL does what the process can; register functions of \
-                 the host instead, as by create_function",
-            ));
+                "sandbox and allow_python exclude each other: code in SQL does what the process can",
+            )
+            .with_hint("register functions of the host instead, as by create_function"));
         }
         self.restrict();
         self.set_locked(true);

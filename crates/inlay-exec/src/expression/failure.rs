@@ -11,7 +11,7 @@ const CHARACTERS_MAX: usize = 60;
 /// Whether an error is one of values, so that it helps to know the row.
 pub(super) fn is_of_values(error: &Error) -> bool {
     matches!(
-        error,
+        error.root(),
         Error::InvalidCast { .. }
             | Error::OutOfRange { .. }
             | Error::DivisionByZero

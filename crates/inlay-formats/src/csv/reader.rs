@@ -79,10 +79,9 @@ struct OpenFile {
 
 /// Length of a byte order mark; an error for what is no text at all.
 pub(super) fn check_beginning(path: &str, bytes: &[u8]) -> Result<usize> {
-    let other = |what: &str, fix: &str| Error::MalformedFile {
-        path: path.to_string(),
-        line: None,
-        message: format!("{what}; {fix}"),
+    let other = |what: &str, fix: &str| {
+        Error::MalformedFile { path: path.to_string(), line: None, message: what.to_string() }
+            .with_hint(fix.to_string())
     };
     match bytes {
         [0xef, 0xbb, 0xbf, ..] => Ok(3),
@@ -208,12 +207,14 @@ impl BlockReader {
             }
             looked_at = bytes.len();
             if bytes.len() > RECORD_SIZE_MAX {
-                let message = "a record is longer than 256 MiB; is a quote not closed? (see the options quote and escape)";
+                let message = "a record is longer than 256 MiB";
+                let hint = "is a quote not closed? (see the options quote and escape)";
                 return Err(Error::MalformedFile {
                     path: self.files[file].path.clone(),
                     line: None,
                     message: message.to_string(),
-                });
+                }
+                .with_hint(hint));
             }
         };
         open.rest.extend_from_slice(&bytes[end..]);

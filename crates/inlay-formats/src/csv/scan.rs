@@ -232,12 +232,14 @@ impl Plan {
 
     fn other_header(&self, block: &Block, own: &[String], names: &[String]) -> Error {
         let message = format!(
-            "its columns are {}, those of \"{}\" are {}; use union_by_name = true to read files of different columns",
+            "its columns are {}, those of \"{}\" are {}",
             shown(own.join(", ").as_bytes()),
             self.files[0].path,
             shown(names.join(", ").as_bytes())
         );
+        let hint = "use union_by_name = true to read files of different columns";
         Error::MalformedFile { path: self.files[block.file].path.clone(), line: Some(1), message }
+            .with_hint(hint)
     }
 
     fn error(&self, block: &Block, at: usize, message: String) -> Error {

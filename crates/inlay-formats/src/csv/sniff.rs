@@ -356,9 +356,9 @@ fn year_of(text: &[u8]) -> Option<u16> {
 fn unknown_column(option: &str, named: &str, columns: &[(String, LogicalType)]) -> Error {
     let found: Vec<&str> = columns.iter().map(|(n, _)| n.as_str()).collect();
     Error::invalid_argument(format!(
-        "parameter \"{option}\" names column {named}, which the file does not have; it has {}",
-        found.join(", ")
+        "parameter \"{option}\" names column {named}, which the file does not have"
     ))
+    .with_hint(format!("it has {}", found.join(", ")))
 }
 
 impl Candidates {

@@ -34,9 +34,10 @@ impl Range {
     /// Reads `A1:C9`, `A:C` (columns), `3:9` (rows), or with an open end `A2:C` or `B1:9`.
     pub fn parse(text: &str) -> Result<Self> {
         let refused = || {
-            Error::invalid_argument(format!(
-                "parameter \"range\" is as 'A1:C9', 'A:C', '3:9' or 'A2:C', the upper left corner first; not '{text}'"
-            ))
+            Error::invalid_argument(
+                "parameter \"range\" is as 'A1:C9', 'A:C', '3:9' or 'A2:C', the upper left corner first",
+            )
+            .with_hint(format!("not '{text}'"))
         };
         let (from, to) = text.split_once(':').ok_or_else(refused)?;
         let (from, to) = (corner(from).ok_or_else(refused)?, corner(to).ok_or_else(refused)?);

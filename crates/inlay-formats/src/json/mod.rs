@@ -163,13 +163,14 @@ fn found_columns(files: &Arc<[InputFile]>, options: &JsonOptions) -> Result<(Vec
         Shape::Object(_) | Shape::Unknown | Shape::Any | Shape::Plain(_) | Shape::List(_)
             if options.records == Records::Yes =>
         {
-            let message =
-                "records = true wants objects, and the documents are not; records = 'auto' reads any";
+            let message = "records = true wants objects, and the documents are not";
+            let hint = "records = 'auto' reads any";
             return Err(Error::MalformedFile {
                 path: files[0].path.clone(),
                 line: None,
                 message: message.to_string(),
-            });
+            }
+            .with_hint(hint));
         }
         other => return Ok((vec![Column::whole(other.logical_type(rules))], has_more)),
     };

@@ -144,8 +144,9 @@ impl Splitter {
             Error::MalformedFile {
                 path: self.path.clone(),
                 line: Some(line + before),
-                message: "the text is not UTF-8; convert the file before reading it".to_string(),
+                message: "the text is not UTF-8".to_string(),
             }
+            .with_hint("convert the file before reading it")
         })?;
         Ok(Chunk { text, documents, line })
     }

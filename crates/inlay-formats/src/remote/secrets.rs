@@ -52,8 +52,9 @@ impl SecretType {
             "r2" => Self::R2,
             "http" => Self::Http,
             other => {
-                let message = format!("secret type '{other}' is not known; types are s3, gcs, r2 and http");
-                return Err(Error::invalid_argument(message));
+                let message = format!("secret type '{other}' is not known");
+                let hint = "types are s3, gcs, r2 and http";
+                return Err(Error::invalid_argument(message).with_hint(hint));
             }
         })
     }
@@ -186,10 +187,10 @@ impl Secret {
                         if near.is_empty() { known.iter().map(ToString::to_string).collect() } else { near };
                     // The value is not repeated.
                     return Err(Error::invalid_argument(format!(
-                        "a secret of type {} has no parameter \"{name}\"; it has {}",
-                        self.kind.name(),
-                        near.join(", ")
-                    )));
+                        "a secret of type {} has no parameter \"{name}\"",
+                        self.kind.name()
+                    ))
+                    .with_hint(format!("it has {}", near.join(", "))));
                 }
                 let text = match name {
                     "use_ssl" => {

@@ -229,9 +229,8 @@ pub fn load(
         return Ok(0);
     }
     if !(scale_factor > 0.0 && scale_factor <= SCALE_MAX) {
-        return Err(Error::invalid_argument(format!(
-            "scale factor {scale_factor} is not possible; choose 0 to {SCALE_MAX}"
-        )));
+        return Err(Error::invalid_argument(format!("scale factor {scale_factor} is not possible"))
+            .with_hint(format!("choose 0 to {SCALE_MAX}")));
     }
     let loads: Vec<(TpcdsTable, BulkLoad)> =
         tables.iter().map(|(table, target)| (*table, BulkLoad::new(Arc::clone(target)))).collect();

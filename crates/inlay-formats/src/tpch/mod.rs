@@ -217,9 +217,8 @@ impl Generator {
     /// A generator of `scale_factor` (1: a gigabyte of text; 0: no rows). Takes a moment, to make its random text.
     pub fn new(scale_factor: f64) -> Result<Self> {
         if scale_factor != 0.0 && !(SCALE_MIN..=SCALE_MAX).contains(&scale_factor) {
-            return Err(Error::invalid_argument(format!(
-                "scale factor {scale_factor} is not possible; choose 0 or {SCALE_MIN} to {SCALE_MAX}"
-            )));
+            return Err(Error::invalid_argument(format!("scale factor {scale_factor} is not possible"))
+                .with_hint(format!("choose 0 or {SCALE_MIN} to {SCALE_MAX}")));
         }
         const POOL_SIZE: i32 = 300 * 1024 * 1024;
         let pool = (scale_factor != 0.0).then(|| TextPool::new(POOL_SIZE, Distributions::static_default()));

@@ -147,8 +147,9 @@ fn compression_of(name: &str) -> Result<Option<CompressionType>> {
         "zstd" => Ok(Some(CompressionType::ZSTD)),
         "none" | "uncompressed" => Ok(None),
         other => {
-            let message = format!("compression \"{other}\" is not known; use lz4, zstd or uncompressed");
-            Err(Error::invalid_argument(message))
+            let message = format!("compression \"{other}\" is not known");
+            let hint = "use lz4, zstd or uncompressed";
+            Err(Error::invalid_argument(message).with_hint(hint))
         }
     }
 }

@@ -248,11 +248,9 @@ fn check_members(name: &str, ty: &LogicalType, value: &Value) -> Result<()> {
     if read.is_ok_and(|read| read.total_cmp(value).is_eq()) {
         return Ok(());
     }
-    let message = format!(
-        "column \"{name}\": the text of {value} would be read as another member of {ty}; write the format parquet or json, \
-         or a column for each member"
-    );
-    Err(Error::invalid_argument(message))
+    let message = format!("column \"{name}\": the text of {value} would be read as another member of {ty}");
+    let hint = "write the format parquet or json, or a column for each member";
+    Err(Error::invalid_argument(message).with_hint(hint))
 }
 
 #[cfg(test)]

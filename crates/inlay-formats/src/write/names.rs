@@ -42,10 +42,9 @@ impl NamePattern {
     /// The pattern of a text, which must be one for names.
     pub fn of(text: &str) -> Result<Self> {
         let wrong = |what: &str| {
-            Err(Error::invalid_argument(format!(
-                "FILENAME_PATTERN '{text}' {what}; it is a name, as 'data_{{i}}' or 'part_{{uuid}}', for files in the folder \
-                 that COPY writes to"
-            )))
+            Err(Error::invalid_argument(format!("FILENAME_PATTERN '{text}' {what}")).with_hint(
+                "it is a name, as 'data_{i}' or 'part_{uuid}', for files in the folder that COPY writes to",
+            ))
         };
         if text.is_empty() {
             return wrong("is empty");
@@ -77,11 +76,9 @@ impl NamePattern {
             }
         }
         if name.len() > NAME_BYTES_MAX {
-            let message = format!(
-                "FILENAME_PATTERN makes a name of {} bytes; files have at most {NAME_BYTES_MAX}",
-                name.len()
-            );
-            return Err(Error::invalid_argument(message));
+            let message = format!("FILENAME_PATTERN makes a name of {} bytes", name.len());
+            let hint = format!("files have at most {NAME_BYTES_MAX}");
+            return Err(Error::invalid_argument(message).with_hint(hint));
         }
         Ok(name)
     }

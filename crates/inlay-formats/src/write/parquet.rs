@@ -183,9 +183,8 @@ fn compression(codec: &str, level: Option<i64>) -> Result<Compression> {
         ("lz4" | "lz4_raw", None) => Compression::LZ4_RAW,
         ("uncompressed" | "none", None) => Compression::UNCOMPRESSED,
         (other, _) => {
-            return Err(Error::invalid_argument(format!(
-                "compression \"{other}\" is not known; use snappy, zstd, gzip, lz4 or uncompressed"
-            )));
+            return Err(Error::invalid_argument(format!("compression \"{other}\" is not known"))
+                .with_hint("use snappy, zstd, gzip, lz4 or uncompressed"));
         }
     })
 }
@@ -325,10 +324,11 @@ fn intervals_of(vector: &Vector, name: &str) -> Result<ArrayRef> {
         };
         let bytes = interval_bytes(interval).ok_or_else(|| {
             Error::invalid_argument(format!(
-                "column \"{name}\": a Parquet file does not hold the INTERVAL {}, only such as are not negative and end at \
-                 a millisecond; cast it to VARCHAR",
+                "column \"{name}\": a Parquet file does not hold the INTERVAL {}, \
+                 only such as are not negative and end at a millisecond",
                 Value::Interval(interval)
             ))
+            .with_hint("cast it to VARCHAR")
         })?;
         let appended = builder.append_value(bytes);
         appended.map_err(|e| Error::internal(format!("an interval of other than 12 bytes: {e}")))?;

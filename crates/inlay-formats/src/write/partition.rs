@@ -67,9 +67,9 @@ impl PartitionWriter {
             return Ok(None);
         }
         if writer.by.is_empty() || (writer.by.len() >= to.names.len() && !writer.keeps_columns) {
-            let message = "PARTITION_BY takes at least one column, and leaves at least one to be written; \
-                           WRITE_PARTITION_COLUMNS writes those that it names, too";
-            return Err(Error::invalid_argument(message));
+            let message = "PARTITION_BY takes at least one column, and leaves at least one to be written";
+            let hint = "WRITE_PARTITION_COLUMNS writes those that it names, too";
+            return Err(Error::invalid_argument(message).with_hint(hint));
         }
         writer.prepare(may_exist, empties)?;
         Ok(Some(writer))
@@ -93,12 +93,9 @@ impl PartitionWriter {
             Err(error) => return Err(failed(&error)),
         };
         if is_full && !may_exist && !empties {
-            let message = format!(
-                "folder '{}' is not empty; OVERWRITE_OR_IGNORE writes beside what is there, OVERWRITE removes \
-                 the partitions in it first",
-                self.folder
-            );
-            return Err(Error::invalid_argument(message));
+            let message = format!("folder '{}' is not empty", self.folder);
+            let hint = "OVERWRITE_OR_IGNORE writes beside what is there, OVERWRITE removes the partitions in it first";
+            return Err(Error::invalid_argument(message).with_hint(hint));
         }
         if is_full && empties {
             // Other things stay.
@@ -121,11 +118,9 @@ impl PartitionWriter {
         if !may_exist && self.files.is_bucket(&self.folder) {
             let anything = format!("{}/**", self.folder);
             if !self.files.list(&anything, 1)?.is_empty() {
-                let message = format!(
-                    "folder '{}' is not empty; OVERWRITE_OR_IGNORE writes beside what is there",
-                    self.folder
-                );
-                return Err(Error::invalid_argument(message));
+                let message = format!("folder '{}' is not empty", self.folder);
+                let hint = "OVERWRITE_OR_IGNORE writes beside what is there";
+                return Err(Error::invalid_argument(message).with_hint(hint));
             }
         }
         Ok(())

@@ -216,11 +216,9 @@ impl FileWriter for ExcelWriter {
     fn write(&mut self, batches: &[Batch], _: Parallel<'_>) -> Result<()> {
         for (batch, row) in batches.iter().flat_map(|batch| (0..batch.len()).map(move |row| (batch, row))) {
             if self.row >= self.row_limit {
-                let message = format!(
-                    "an Excel sheet holds {} rows; write fewer by LIMIT, or another format",
-                    self.row_limit
-                );
-                return Err(Error::invalid_argument(message));
+                let message = format!("an Excel sheet holds {} rows", self.row_limit);
+                let hint = "write fewer by LIMIT, or another format";
+                return Err(Error::invalid_argument(message).with_hint(hint));
             }
             for (column, vector) in batch.columns().iter().enumerate() {
                 let value = vector.get(row);

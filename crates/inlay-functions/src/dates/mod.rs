@@ -130,5 +130,5 @@ fn unknown_part(name: &str) -> Error {
             || "there are year, quarter, month, week, day, hour, minute, second and others".to_string(),
             |near| format!("did you mean \"{near}\"?"),
         );
-    Error::invalid_argument(format!("\"{name}\" is no part of a date; {near}"))
+    Error::invalid_argument(format!("\"{name}\" is no part of a date")).with_hint(near.to_string())
 }

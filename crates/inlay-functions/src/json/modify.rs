@@ -91,8 +91,9 @@ enum Change {
 fn single(text: &str, function: &str) -> Result<Path> {
     let path = Path::parse(text)?;
     if path.is_many() {
-        let message = format!("{function}: the path '{text}' leads to several parts; name one");
-        return Err(Error::invalid_argument(message));
+        let message = format!("{function}: the path '{text}' leads to several parts");
+        let hint = "name one";
+        return Err(Error::invalid_argument(message).with_hint(hint));
     }
     Ok(path)
 }

@@ -209,9 +209,9 @@ fn insert<'a>(parent: &mut Json<'a>, step: &str, value: Json<'a>, behind: bool) 
     match parent {
         Json::Object(members) => {
             if members.iter().any(|(key, _)| key == step) {
-                let message =
-                    format!("jsonb_insert: there is a member \"{step}\"; replace it with jsonb_set");
-                return Err(Error::invalid_argument(message));
+                let message = format!("jsonb_insert: there is a member \"{step}\"");
+                let hint = "replace it with jsonb_set";
+                return Err(Error::invalid_argument(message).with_hint(hint));
             }
             members.push((Cow::Owned(step.to_string()), value));
         }

@@ -108,8 +108,6 @@ fn literal_text(arg: &ArgType) -> Option<&str> {
 }
 
 fn no_such_name(kind: &str, name: &str, names: &[inlay_types::logical_type::Field]) -> Error {
-    Error::bind(format!(
-        "no {kind} is named \"{name}\"; there are {}",
-        named(names.iter().map(|field| &*field.name))
-    ))
+    Error::bind(format!("no {kind} is named \"{name}\""))
+        .with_hint(format!("there are {}", named(names.iter().map(|field| &*field.name))))
 }

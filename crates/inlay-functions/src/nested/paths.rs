@@ -25,9 +25,8 @@ fn separators(name: Option<&str>) -> Result<&'static [char]> {
         Some("backslash") => &['\\'],
         Some(other) => {
             let known = "there are system, both_slash, forward_slash and backslash";
-            return Err(Error::invalid_argument(format!(
-                "no separator of paths is named '{other}'; {known}"
-            )));
+            return Err(Error::invalid_argument(format!("no separator of paths is named '{other}'"))
+                .with_hint(known.to_string()));
         }
     })
 }

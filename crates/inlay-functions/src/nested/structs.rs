@@ -108,9 +108,8 @@ pub(super) fn resolve_extract(args: &[ArgType], _: &ResolveOptions) -> Result<Op
         return Ok(Some(field_of(args, fields, index)));
     }
     if key.integer.is_some() && !source.ty.is_tuple() {
-        return Err(Error::bind(
-            "the fields of this struct have names; a number picks one of a row without names",
-        ));
+        return Err(Error::bind("the fields of this struct have names")
+            .with_hint("a number picks one of a row without names"));
     }
     resolve_extract_at(args)
 }

@@ -94,10 +94,11 @@ fn template_of(text: &str, other: &str) -> Result<moment::Template> {
             .any(|pair| pair[0] == b'%' && (pair[1].is_ascii_alphabetic() || pair[1] == b'-'))
     };
     if outside.any(is_of_c) {
-        return Err(Error::invalid_argument(format!(
-            "'{text}' is a format of {other}(x, '{text}'); this function takes PostgreSQL's templates, such as \
-             'DD/MM/YYYY HH24:MI:SS', in which letters behind % may stand in double quotes"
-        )));
+        return Err(Error::invalid_argument(format!("'{text}' is a format of {other}(x, '{text}')"))
+            .with_hint(
+                "this function takes PostgreSQL's templates, such as 'DD/MM/YYYY \
+             HH24:MI:SS', in which letters behind % may stand in double quotes",
+            ));
     }
     Ok(moment::Template::parse(text))
 }

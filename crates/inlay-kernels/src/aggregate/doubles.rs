@@ -235,9 +235,8 @@ fn finite(value: f64, what: &str) -> Result<Option<f64>> {
     if value.is_finite() {
         return Ok(Some(value));
     }
-    Err(Error::out_of_range(format!(
-        "{what} is out of range of DOUBLE; leave infinities and NaN out by FILTER"
-    )))
+    Err(Error::out_of_range(format!("{what} is out of range of DOUBLE"))
+        .with_hint("leave infinities and NaN out by FILTER"))
 }
 
 /// NULL for less than three values, and where all are equal.

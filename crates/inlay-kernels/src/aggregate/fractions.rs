@@ -33,9 +33,8 @@ impl Parameter {
     pub(super) fn fractions(&self, name: &str, low: f64, default: f64) -> Result<Vec<f64>> {
         let fraction = |value: &Value| match value.as_f64() {
             Some(fraction) if (low..=1.0).contains(&fraction) => Ok(fraction),
-            Some(fraction) => Err(Error::invalid_argument(format!(
-                "the fraction of {name} is {fraction}; give one from {low} to 1"
-            ))),
+            Some(fraction) => Err(Error::invalid_argument(format!("the fraction of {name} is {fraction}"))
+                .with_hint(format!("give one from {low} to 1"))),
             None => Err(Error::invalid_argument(format!("a fraction of {name} is NULL"))),
         };
         match &self.0 {
@@ -52,7 +51,8 @@ impl Parameter {
         let Some(value) = &self.0 else { return Ok(1) };
         let count = value.as_i128().and_then(|count| usize::try_from(count).ok());
         count.filter(|count| (1..=max).contains(count)).ok_or_else(|| {
-            Error::invalid_argument(format!("{name} was asked for {value} values; ask for 1 to {max}"))
+            Error::invalid_argument(format!("{name} was asked for {value} values"))
+                .with_hint(format!("ask for 1 to {max}"))
         })
     }
 }

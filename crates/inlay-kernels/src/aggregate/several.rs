@@ -139,8 +139,9 @@ impl GroupedAccumulator for Several {
     fn update(&mut self, args: &[&Vector], groups: GroupIds<'_>) -> Result<()> {
         let count = args.last().filter(|_| !groups.is_empty());
         if count.is_some_and(|count| count.is_null(0)) {
-            let message = format!("{} was asked for NULL values; ask for 1 or more", self.function.name);
-            return Err(Error::invalid_argument(message));
+            let message = format!("{} was asked for NULL values", self.function.name);
+            let hint = "ask for 1 or more";
+            return Err(Error::invalid_argument(message).with_hint(hint));
         }
         self.count.learn(count, groups.len());
         let is_null =

@@ -121,9 +121,8 @@ fn add_narrow<T: Addend>(states: &mut [i64], groups: GroupIds<'_>, values: &[T])
 }
 
 fn overflow(ty: &LogicalType) -> Error {
-    Error::out_of_range(format!(
-        "sum is out of range of {ty}; cast the argument to DOUBLE for an approximate sum"
-    ))
+    Error::out_of_range(format!("sum is out of range of {ty}"))
+        .with_hint("cast the argument to DOUBLE for an approximate sum")
 }
 
 /// The result column of exact sums.

@@ -666,9 +666,8 @@ impl Path {
         };
         let mut steps = Vec::new();
         let wrong = || {
-            Error::invalid_argument(format!(
-                "'{text}' is no JSON path; it looks like $.key[0], $.* or /key/0"
-            ))
+            Error::invalid_argument(format!("'{text}' is no JSON path"))
+                .with_hint("it looks like $.key[0], $.* or /key/0")
         };
         while let Some(first) = rest.chars().next() {
             rest = &rest[first.len_utf8()..];

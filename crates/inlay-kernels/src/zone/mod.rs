@@ -105,7 +105,8 @@ impl Zone {
                 [] => "names are like 'Europe/Amsterdam'; pg_timezone_names() lists them".to_string(),
                 near => format!("did you mean '{}'?", near.join("' or '")),
             };
-            Error::invalid_argument(format!("time zone \"{name}\" does not exist; {hint}"))
+            Error::invalid_argument(format!("time zone \"{name}\" does not exist"))
+                .with_hint(hint.to_string())
         })
     }
 

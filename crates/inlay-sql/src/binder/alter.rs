@@ -395,10 +395,9 @@ impl Binder<'_> {
                 (None, None) => String::new(),
             };
             if !dependent.is_empty() {
-                let message = format!(
-                    "column \"{name}\" is used by {dependent}; DROP COLUMN ... CASCADE drops it, too"
-                );
-                return Err(self.at(Error::bind(message), pos));
+                let message = format!("column \"{name}\" is used by {dependent}");
+                let hint = "DROP COLUMN ... CASCADE drops it, too";
+                return Err(self.at(Error::bind(message).with_hint(hint), pos));
             }
         }
         let stays = |position: usize| position != index && !computed.contains(&position);
@@ -654,11 +653,11 @@ impl Binder<'_> {
         let user = user.filter(|_| indexed == 0);
         if let (false, Some((foreign, table))) = (cascade, user) {
             let message = format!(
-                "constraint \"{}\" is needed by foreign key \"{foreign}\" of table \"{table}\"; \
-                 CASCADE drops the foreign key, too",
+                "constraint \"{}\" is needed by foreign key \"{foreign}\" of table \"{table}\"",
                 key_name(&altering.schema, key)
             );
-            return Err(self.at(Error::bind(message), pos));
+            let hint = "CASCADE drops the foreign key, too";
+            return Err(self.at(Error::bind(message).with_hint(hint), pos));
         }
         if indexed == 0 {
             altering.drop_foreign_keys(&referred);

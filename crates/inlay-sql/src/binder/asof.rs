@@ -120,9 +120,10 @@ impl Binder<'_> {
                     right,
                 } if meets(left, right, &sides) => {
                     if nearest.is_some() {
-                        let message = "ASOF JOIN has two inequalities between its sides, and one says what is \
-                                       nearest; put the other into WHERE, or write it as a condition on one side";
-                        return Err(self.at(Error::bind(message), pos));
+                        let message =
+                            "ASOF JOIN has two inequalities between its sides, and one says what is nearest";
+                        let hint = "put the other into WHERE, or write it as a condition on one side";
+                        return Err(self.at(Error::bind(message).with_hint(hint), pos));
                     }
                     let is_in_order = left.columns().iter().all(|id| sides.0.contains(id));
                     let (op, left, right) =

@@ -37,7 +37,8 @@ impl Binder<'_> {
             targets = insertable(schema);
         }
         if insert.by_name && !insert.columns.is_empty() {
-            let error = Error::bind("INSERT BY NAME takes its columns from the query; leave the list out");
+            let error = Error::bind("INSERT BY NAME takes its columns from the query")
+                .with_hint("leave the list out");
             return Err(self.at(error, insert.columns[0].pos));
         }
         let on_conflict = match &insert.on_conflict {
@@ -122,11 +123,9 @@ impl Binder<'_> {
                 Err(self.at(Error::bind(message), pos))
             }
             (Origin::IdentityAlways, None) => {
-                let message = format!(
-                    "column \"{}\" is GENERATED ALWAYS AS IDENTITY; OVERRIDING SYSTEM VALUE takes given values",
-                    column.name
-                );
-                Err(self.at(Error::bind(message), pos))
+                let message = format!("column \"{}\" is GENERATED ALWAYS AS IDENTITY", column.name);
+                let hint = "OVERRIDING SYSTEM VALUE takes given values";
+                Err(self.at(Error::bind(message).with_hint(hint), pos))
             }
             (Origin::IdentityAlways | Origin::IdentityByDefault, Some(Overriding::User)) => Ok(false),
             _ => Ok(true),
@@ -668,12 +667,12 @@ impl Binder<'_> {
                 if !cascade {
                     let key = &referring.table.schema().foreign_keys[index].name;
                     let message = format!(
-                        "table \"{}\" is referred to by foreign key \"{key}\" of table \"{}\"; \
-                         TRUNCATE both, or write CASCADE",
+                        "table \"{}\" is referred to by foreign key \"{key}\" of table \"{}\"",
                         table.name, referring.name
                     );
+                    let hint = "TRUNCATE both, or write CASCADE";
                     let pos = names.get(next).or(names.first()).map_or(Pos::default(), ObjectName::pos);
-                    return Err(self.at(Error::bind(message), pos));
+                    return Err(self.at(Error::bind(message).with_hint(hint), pos));
                 }
                 tables.push(referring);
             }

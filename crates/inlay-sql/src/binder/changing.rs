@@ -25,11 +25,10 @@ impl Binder<'_> {
         self.ctes.pop();
         if !matches!(&*statement, plan::Statement::Query(_)) && statement.target().is_none() {
             let kind = statement.kind();
-            let message = format!(
-                "{kind} does not go with a WITH that changes data; SELECT, INSERT, UPDATE, DELETE and MERGE do"
-            );
+            let message = format!("{kind} does not go with a WITH that changes data");
+            let hint = "SELECT, INSERT, UPDATE, DELETE and MERGE do";
             let pos = with.ctes.first().map_or(ast::Pos::default(), |cte| cte.name.pos);
-            return Err(self.at(Error::bind(message), pos));
+            return Err(self.at(Error::bind(message).with_hint(hint), pos));
         }
         Ok(plan::Statement::Changing { parts, statement })
     }
@@ -135,10 +134,9 @@ impl Binder<'_> {
 
     /// The error for reading a part that returns nothing.
     pub(super) fn nothing_returned(&self, name: &str, pos: ast::Pos) -> Error {
-        let message = format!(
-            "\"{name}\" changes rows and returns none; RETURNING at its end says which columns it gives"
-        );
-        self.at(Error::bind(message), pos)
+        let message = format!("\"{name}\" changes rows and returns none");
+        let hint = "RETURNING at its end says which columns it gives";
+        self.at(Error::bind(message).with_hint(hint), pos)
     }
 }
 

@@ -164,7 +164,7 @@ impl Binder<'_> {
                 format!("did you mean {}?", if near.len() > 5 { near.to_uppercase() } else { near.clone() })
             },
         );
-        Error::bind(format!("collation \"{part}\" does not exist; {hint}"))
+        Error::bind(format!("collation \"{part}\" does not exist")).with_hint(hint.to_string())
     }
 
     /// What an expression is grouped and sorted by.

@@ -293,13 +293,14 @@ impl Binder<'_> {
             open.extend(expr.children());
             let ExprKind::Columns(columns) = &expr.kind else { continue };
             if columns.unpacked {
-                let message = "*COLUMNS(..) stands in a list of arguments; write COLUMNS(..) here";
-                return Err(self.at(Error::bind(message), expr.pos));
+                let message = "*COLUMNS(..) stands in a list of arguments";
+                let hint = "write COLUMNS(..) here";
+                return Err(self.at(Error::bind(message).with_hint(hint), expr.pos));
             }
             if columns.bare {
-                let message =
-                    "* LIKE .. stands directly behind SELECT; write COLUMNS(..) inside of expressions";
-                return Err(self.at(Error::bind(message), expr.pos));
+                let message = "* LIKE .. stands directly behind SELECT";
+                let hint = "write COLUMNS(..) inside of expressions";
+                return Err(self.at(Error::bind(message).with_hint(hint), expr.pos));
             }
             match &first {
                 None => first = Some((&**columns, self.selected(columns, expr.pos)?)),
@@ -372,8 +373,9 @@ impl Binder<'_> {
         if selected.is_empty() {
             let known = self.star_columns(&star)?;
             let names: Vec<&str> = known.iter().take(8).map(|column| column.column.as_str()).collect();
-            let message = format!("no column's name matches {wanted}; there are {}", names.join(", "));
-            return Err(self.at(Error::bind(message), pos));
+            let message = format!("no column's name matches {wanted}");
+            let hint = format!("there are {}", names.join(", "));
+            return Err(self.at(Error::bind(message).with_hint(hint), pos));
         }
         Ok(selected)
     }

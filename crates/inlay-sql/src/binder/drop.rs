@@ -49,8 +49,9 @@ impl Binder<'_> {
         let object =
             |database, kind, name: &str| Some(DroppedObject { database, kind, name: name.to_string() });
         let wrong = |is: &str, statement: &str| {
-            let message = format!("\"{name}\" is not a {is}; use {statement}");
-            Err(self.at(Error::bind(message), name.pos()))
+            let message = format!("\"{name}\" is not a {is}");
+            let hint = format!("use {statement}");
+            Err(self.at(Error::bind(message).with_hint(hint), name.pos()))
         };
         let found = match kind {
             ObjectKind::Table | ObjectKind::View => match (self.object(name)?, kind) {
@@ -108,11 +109,11 @@ impl Binder<'_> {
             if !cascade {
                 let key = &referring.table.schema().foreign_keys[index].name;
                 let message = format!(
-                    "table \"{}\" is referred to by foreign key \"{key}\" of table \"{}\"; \
-                     DROP TABLE ... CASCADE drops the foreign key, too",
+                    "table \"{}\" is referred to by foreign key \"{key}\" of table \"{}\"",
                     object.name, referring.name
                 );
-                return Err(self.at(Error::bind(message), name.pos()));
+                let hint = "DROP TABLE ... CASCADE drops the foreign key, too";
+                return Err(self.at(Error::bind(message).with_hint(hint), name.pos()));
             }
             let altered = altered_entry(&mut dropped.altered, &object.database, &referring);
             altered.schema.foreign_keys.retain(|key| !same_name(&key.table, &object.name));
@@ -144,11 +145,11 @@ impl Binder<'_> {
                 }
                 if !cascade {
                     let message = format!(
-                        "sequence \"{}\" gives column \"{}\" of table \"{}\" its values; \
-                         DROP SEQUENCE ... CASCADE drops the default, too",
+                        "sequence \"{}\" gives column \"{}\" of table \"{}\" its values",
                         object.name, column.name, entry.name
                     );
-                    return Err(self.at(Error::bind(message), name.pos()));
+                    let hint = "DROP SEQUENCE ... CASCADE drops the default, too";
+                    return Err(self.at(Error::bind(message).with_hint(hint), name.pos()));
                 }
                 let altered = altered_entry(&mut dropped.altered, &object.database, &entry);
                 altered.schema.columns[index].default = None;

@@ -388,6 +388,9 @@ impl Binder<'_> {
             });
         }
         if input.ty() == LogicalType::Null {
+            if let Some(slots) = self.context.slots {
+                slots.notes(&input, &ty);
+            }
             return Ok(Expr::Literal { value: Value::Null, ty });
         }
         if let Expr::Literal { value, .. } = &input {

@@ -28,11 +28,9 @@ impl Binder<'_> {
         let CreateFunction { name, temporary, on_existing, definition, file } = function;
         let (database, key) = self.new_name(name, *temporary)?;
         if is_built_in(name.last()) {
-            let message = format!(
-                "\"{}\" is a built-in function, which cannot be replaced; take another name",
-                name.last()
-            );
-            return Err(self.at(Error::bind(message), name.pos()));
+            let message = format!("\"{}\" is a built-in function, which cannot be replaced", name.last());
+            let hint = "take another name";
+            return Err(self.at(Error::bind(message).with_hint(hint), name.pos()));
         }
         if self.context.catalog.definition(DefinitionKind::Macro, Some(&database), &key).is_some() {
             let error = Error::Duplicate { kind: "macro", name: name.last().to_string() };

@@ -103,8 +103,9 @@ impl Binder<'_> {
         let scope = self.scope()?;
         if alias.is_some() && scope.relations.iter().any(|relation| same_name(&relation.name, &name)) {
             let pos = alias.map_or(Pos::default(), |alias| alias.name.pos);
-            let message = format!("table name \"{name}\" is given twice in one FROM; choose another alias");
-            return Err(self.at(Error::bind(message), pos));
+            let message = format!("table name \"{name}\" is given twice in one FROM");
+            let hint = "choose another alias";
+            return Err(self.at(Error::bind(message).with_hint(hint), pos));
         }
         let columns = columns.into_iter().map(|(name, id)| RelationColumn::new(name, id)).collect();
         scope.relations.push(Relation::new(name, columns, None));

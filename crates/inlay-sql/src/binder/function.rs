@@ -248,7 +248,8 @@ impl Binder<'_> {
         pos: Pos,
     ) -> Result<AggregateExpr> {
         if call.star && name != "count" {
-            return Err(self.at(Error::bind(format!("{name}(*) does not exist; only count(*) does")), pos));
+            return Err(self
+                .at(Error::bind(format!("{name}(*) does not exist")).with_hint("only count(*) does"), pos));
         }
         let (function, mut args) = match host {
             Some(overloads) => self.host_aggregate(call, overloads, pos)?,

@@ -146,11 +146,11 @@ impl Binder<'_> {
             (Takes::Whole, true) => self.table_of_whole(&external, arguments, given, shown),
             (Takes::Parts, _) if !given.keys.is_empty() => {
                 let message = format!(
-                    "PARTITION BY: {name} is given any parts of its table (LANGUAGE {}_MAP), so it sees no partitions; \
-                     without _MAP it does",
+                    "PARTITION BY: {name} is given any parts of its table (LANGUAGE {}_MAP), so it sees no partitions",
                     external.definition.language.to_uppercase()
                 );
-                Err(self.at(Error::bind(message), pos))
+                let hint = "without _MAP it does";
+                Err(self.at(Error::bind(message).with_hint(hint), pos))
             }
             _ => self.table_in_parts(&external, arguments, given, shown),
         }
@@ -457,9 +457,10 @@ impl Binder<'_> {
         for column in &bound.output {
             if columns.iter().any(|(known, _)| known.eq_ignore_ascii_case(&column.name)) {
                 return Err(Error::bind(format!(
-                    "the table that {function} is given has two columns called \"{}\"; AS gives one another name",
+                    "the table that {function} is given has two columns called \"{}\"",
                     column.name
-                )));
+                ))
+                .with_hint("AS gives one another name"));
             }
             let ty = match self.columns.ty(column.id) {
                 LogicalType::Null => LogicalType::Integer,

@@ -116,8 +116,9 @@ impl Binder<'_> {
             Some(because) => because,
             None => return Ok(()),
         };
-        let message = format!("an index needs an expression whose value never changes; {because}");
-        Err(self.at(Error::bind(message), written.pos))
+        let message = "an index needs an expression whose value never changes";
+        let hint = format!("{because}");
+        Err(self.at(Error::bind(message).with_hint(hint), written.pos))
     }
 
     /// A macro of users that an expression calls: it may be replaced.
@@ -140,11 +141,10 @@ impl Binder<'_> {
         if !is_affected {
             return Ok(());
         }
-        let message = format!(
-            "the index on {} divides, and integer_division makes that something else; SET integer_division = false",
-            column.name
-        );
-        Err(Error::bind(message))
+        let message =
+            format!("the index on {} divides, and integer_division makes that something else", column.name);
+        let hint = "SET integer_division = false";
+        Err(Error::bind(message).with_hint(hint))
     }
 
     /// Notes which columns of a scan hold which expressions over others.
@@ -198,11 +198,12 @@ impl Binder<'_> {
             }
         }
         let message = format!(
-            "table \"{}\" has no unique index on these keys{}; CREATE UNIQUE INDEX makes one",
+            "table \"{}\" has no unique index on these keys{}",
             table.name,
             if filter.is_some() { " whose condition follows from this WHERE" } else { "" }
         );
-        Err(self.at(Error::bind(message), written.first().map_or(pos, |key| key.pos)))
+        let hint = "CREATE UNIQUE INDEX makes one";
+        Err(self.at(Error::bind(message).with_hint(hint), written.first().map_or(pos, |key| key.pos)))
     }
 
     fn is_conflict_index(

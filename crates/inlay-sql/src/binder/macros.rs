@@ -203,8 +203,9 @@ impl Binder<'_> {
         while let Some(frame) = outer.and_then(|index| self.macros.frames.get(index)) {
             depth += 1;
             if frame.macro_id == macro_id || depth > DEPTH_MAX {
-                let message = format!("macro \"{name}\" calls itself; a macro cannot be recursive");
-                return Err(self.at(Error::bind(message), pos));
+                let message = format!("macro \"{name}\" calls itself");
+                let hint = "a macro cannot be recursive";
+                return Err(self.at(Error::bind(message).with_hint(hint), pos));
             }
             outer = frame.caller;
         }

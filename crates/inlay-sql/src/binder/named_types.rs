@@ -23,8 +23,8 @@ impl Binder<'_> {
     /// The type that a text names where no SQL stands, as in an option of a reader.
     pub(super) fn type_of_text(&self, text: &str) -> Result<LogicalType> {
         let pos = Pos { line: 1, column: 1 };
-        let written = parse_type(text).map_err(|error| error.root().clone())?;
-        self.known_type(&written, pos).map_err(|error| error.root().clone())
+        let written = parse_type(text).map_err(Error::unplaced)?;
+        self.known_type(&written, pos).map_err(Error::unplaced)
     }
 
     fn resolved_type(&self, written: &LogicalType, pos: Pos, fuel: usize) -> Result<LogicalType> {
@@ -61,7 +61,10 @@ impl Binder<'_> {
         let (_, definition) = self.definition(DefinitionKind::Type, &name).map_err(|error| match parts {
             [one] if !error.to_string().contains("did you mean") => match near_types(one) {
                 near if near.is_empty() => error,
-                near => self.at(Error::bind(format!("type \"{one}\" does not exist; {near}")), pos),
+                near => self.at(
+                    Error::bind(format!("type \"{one}\" does not exist")).with_hint(near.to_string()),
+                    pos,
+                ),
             },
             _ => error,
         })?;

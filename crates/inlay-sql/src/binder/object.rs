@@ -191,9 +191,9 @@ impl Binder<'_> {
     pub(super) fn table(&self, name: &ObjectName) -> Result<Target> {
         match self.object(name)? {
             Some((database, CatalogEntry::Table(entry))) if self.is_materialized(&database, &entry) => {
-                let message =
-                    format!("\"{name}\" is a materialized view; REFRESH MATERIALIZED VIEW changes its rows");
-                Err(self.at(Error::bind(message), name.pos()))
+                let message = format!("\"{name}\" is a materialized view");
+                let hint = "REFRESH MATERIALIZED VIEW changes its rows";
+                Err(self.at(Error::bind(message).with_hint(hint), name.pos()))
             }
             Some((database, CatalogEntry::Table(entry))) => Ok(Target { database, entry }),
             Some(_) => Err(self.at(Error::bind(format!("\"{name}\" is not a table")), name.pos())),

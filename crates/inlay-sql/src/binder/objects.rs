@@ -163,8 +163,9 @@ impl Binder<'_> {
                 let mut seen = std::collections::HashSet::with_capacity(labels.len());
                 for label in labels {
                     if !seen.insert(label) {
-                        let message = format!("an ENUM has each label once; '{label}' is there twice");
-                        return Err(self.at(Error::invalid_argument(message), name.pos()));
+                        let message = "an ENUM has each label once";
+                        let hint = format!("'{label}' is there twice");
+                        return Err(self.at(Error::invalid_argument(message).with_hint(hint), name.pos()));
                     }
                 }
                 (enum_text(labels), None)
@@ -250,11 +251,12 @@ impl Binder<'_> {
             let own = super::change::insertable(table.table.schema());
             if bound.output.len() != own.len() {
                 let message = format!(
-                    "materialized view \"{name}\" has {} columns, and its query gives {} by now; create it anew",
+                    "materialized view \"{name}\" has {} columns, and its query gives {} by now",
                     own.len(),
                     bound.output.len()
                 );
-                return Err(self.at(Error::bind(message), name.pos()));
+                let hint = "create it anew";
+                return Err(self.at(Error::bind(message).with_hint(hint), name.pos()));
             }
             let bound = self.insert_query(&database, &table, &own, bound, name.pos())?;
             Some(self.finish(bound))
@@ -332,11 +334,10 @@ impl Binder<'_> {
             let checks = schema.checks.iter();
             let checks = checks.map(|check| (format!("CHECK \"{}\"", check.name), check.condition.clone()));
             if let Some((user, _)) = of_columns.chain(checks).find(|(_, text)| has_word(text, word)) {
-                let message = format!(
-                    "type \"{word}\" is used by {user} of table \"{}\"; drop that first",
-                    bare_name(&schema.name)
-                );
-                return Err(self.at(Error::bind(message), name.pos()));
+                let message =
+                    format!("type \"{word}\" is used by {user} of table \"{}\"", bare_name(&schema.name));
+                let hint = "drop that first";
+                return Err(self.at(Error::bind(message).with_hint(hint), name.pos()));
             }
         }
         Ok(())
@@ -365,11 +366,12 @@ impl Binder<'_> {
         let contents = self.contents(&database, &schema);
         if let (false, Some(first)) = (cascade, contents.first()) {
             let message = format!(
-                "schema \"{schema}\" holds \"{}\" and {} other objects; DROP SCHEMA ... CASCADE drops them, too",
+                "schema \"{schema}\" holds \"{}\" and {} other objects",
                 first.name,
                 contents.len() - 1
             );
-            return Err(self.at(Error::bind(message), name.pos()));
+            let hint = "DROP SCHEMA ... CASCADE drops them, too";
+            return Err(self.at(Error::bind(message).with_hint(hint), name.pos()));
         }
         dropped.objects.extend(contents.iter().cloned());
         for object in contents.iter().filter(|object| object.kind == Kind::Table) {

@@ -99,9 +99,9 @@ impl Binder<'_> {
             let parts = self.pivot_parts(source, column)?;
             let own = self.pivot_values(source, &parts, column)?;
             if own.len().saturating_mul(values.len()) > PIVOT_COLUMNS_MAX {
-                let message =
-                    format!("PIVOT would make more than {PIVOT_COLUMNS_MAX} columns; name some with IN");
-                return Err(self.at(Error::out_of_range(message), pivot.pos));
+                let message = format!("PIVOT would make more than {PIVOT_COLUMNS_MAX} columns");
+                let hint = "name some with IN";
+                return Err(self.at(Error::out_of_range(message).with_hint(hint), pivot.pos));
             }
             values = values.iter().flat_map(|left| own.iter().map(|right| both(left, right))).collect();
         }

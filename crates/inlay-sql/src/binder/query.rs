@@ -311,9 +311,8 @@ impl Binder<'_> {
         let is_grouping = scope.as_ref().is_some_and(|scope| !scope.groupings.is_empty());
         let (pending, aggregates) = scope.map(|scope| (scope.pending, scope.aggregates)).unwrap_or_default();
         if is_grouping || !aggregates.is_empty() {
-            return Err(Error::Grouping {
-                message: "an aggregate cannot order a set operation; select it in a subquery".into(),
-            });
+            return Err(Error::Grouping { message: "an aggregate cannot order a set operation".into() }
+                .with_hint("select it in a subquery"));
         }
         Ok(Bound {
             plan: self.cut(attach(bound.plan, pending, &self.columns), keys, tail)?,

@@ -341,10 +341,11 @@ fn unbound_check(schema: &TableSchema, check: &Check, error: Error) -> Error {
     }
     let message = error.to_string();
     Error::bind(format!(
-        "CHECK constraint \"{}\" ({}) of table \"{}\" could not be computed any more: {}; drop it first",
+        "CHECK constraint \"{}\" ({}) of table \"{}\" could not be computed any more: {}",
         check.name,
         check.condition,
         bare_name(&schema.name),
         message.lines().next().unwrap_or_default()
     ))
+    .with_hint("drop it first")
 }

@@ -568,11 +568,11 @@ impl Binder<'_> {
         let Some(id) = ungrouped else { return Ok(()) };
         let column = self.columns.get(id).name.clone();
         let message = format!(
-            "column \"{column}\" must appear in the GROUP BY clause or be used in an aggregate function; \
-             any_value(\"{column}\") takes some value of the group"
+            "column \"{column}\" must appear in the GROUP BY clause or be used in an aggregate function"
         );
+        let hint = format!("any_value(\"{column}\") takes some value of the group");
         let used = self.scope()?.uses.iter().find(|(used, _)| *used == id).map(|(_, pos)| *pos);
-        Err(self.at(Error::Grouping { message }, used.unwrap_or_default()))
+        Err(self.at(Error::Grouping { message }.with_hint(hint), used.unwrap_or_default()))
     }
 
     /// Projection, DISTINCT, ORDER BY and LIMIT over a plan that makes all columns read.
@@ -651,10 +651,10 @@ impl Binder<'_> {
         let known = relations.flat_map(|relation| &relation.columns).find(|column| column.id == id);
         let name = known.map_or_else(|| self.columns.get(id).name.clone(), |column| column.name.clone());
         let message = format!(
-            "with SELECT DISTINCT, ORDER BY may only read what is selected: there may be several \"{name}\" for a row; \
-             GROUP BY with ORDER BY min(\"{name}\") says which one counts"
+            "with SELECT DISTINCT, ORDER BY may only read what is selected: there may be several \"{name}\" for a row"
         );
-        self.at(Error::bind(message), pos)
+        let hint = format!("GROUP BY with ORDER BY min(\"{name}\") says which one counts");
+        self.at(Error::bind(message).with_hint(hint), pos)
     }
 
     /// The column that has the value of `expr` behind `projection`. A column of the input passes through; an outer one

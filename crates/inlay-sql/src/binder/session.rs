@@ -40,8 +40,9 @@ impl Binder<'_> {
                     Err(error) => return Err(error),
                 };
                 if same_name(&known, &self.context.catalog.current()) {
-                    let message = format!("database \"{known}\" is in use; USE another one before DETACH");
-                    return Err(self.at(Error::bind(message), name.pos));
+                    let message = format!("database \"{known}\" is in use");
+                    let hint = "USE another one before DETACH";
+                    return Err(self.at(Error::bind(message).with_hint(hint), name.pos));
                 }
                 Statement::Detach { name: known, if_exists: *if_exists }
             }
@@ -105,8 +106,9 @@ impl Binder<'_> {
         };
         let reserved = ["main", "temp", "system"].iter().any(|reserved| same_name(reserved, &name));
         if reserved || name.is_empty() {
-            let message = format!("a database cannot be called \"{name}\"; choose another name with AS");
-            return Err(self.at(Error::bind(message), alias.map_or(pos, |alias| alias.pos)));
+            let message = format!("a database cannot be called \"{name}\"");
+            let hint = "choose another name with AS";
+            return Err(self.at(Error::bind(message).with_hint(hint), alias.map_or(pos, |alias| alias.pos)));
         }
         let taken = self.context.catalog.names().iter().any(|known| same_name(known, &name));
         if taken && !if_not_exists {

@@ -61,12 +61,51 @@ impl Slot {
 
 /// The slots of a statement that is being bound, by the ids of their columns.
 #[derive(Debug, Default)]
-pub struct Slots(RefCell<Vec<Slot>>);
+pub struct Slots(RefCell<Vec<Slot>>, Option<Probe>);
+
+/// What types the places of parameters want that have no values yet.
+#[derive(Debug)]
+struct Probe {
+    /// Those that are looked at; others are NULL.
+    parameters: Vec<bool>,
+    /// The first type that each is converted to.
+    wanted: RefCell<Vec<Option<LogicalType>>>,
+}
 
 impl Slots {
     /// The slots; those of earlier types of an adapted one are among them.
     pub fn into_slots(self) -> Vec<Slot> {
         self.0.into_inner()
+    }
+
+    /// Slots for parameters without values: each of those that are looked at is a column of NULL's type, and what it is converted to
+    /// is noted.
+    pub fn probing(parameters: Vec<bool>) -> Self {
+        let wanted = RefCell::new(vec![None; parameters.len()]);
+        Self(RefCell::default(), Some(Probe { parameters, wanted }))
+    }
+
+    /// The types that were wanted, by the numbers of the parameters.
+    pub fn into_wanted(self) -> Vec<Option<LogicalType>> {
+        self.1.map_or_else(Vec::new, |probe| probe.wanted.into_inner())
+    }
+
+    /// Notes what a parameter without a value is converted to; returns whether the expression is one.
+    pub(super) fn notes(&self, expr: &Expr, ty: &LogicalType) -> bool {
+        let (Some(probe), Expr::Column { id, .. }) = (&self.1, expr) else { return false };
+        let Some(number) = id.0.checked_sub(FIRST) else { return false };
+        if let Some(place) = probe.wanted.borrow_mut().get_mut(number as usize)
+            && place.is_none()
+        {
+            *place = Some(ty.clone());
+        }
+        true
+    }
+
+    /// A parameter that is looked at.
+    fn probed(&self, parameter: usize) -> Option<Expr> {
+        let is_wanted = self.1.as_ref()?.parameters.get(parameter).copied().unwrap_or(false);
+        is_wanted.then(|| Expr::Column { id: Self::column(parameter), ty: LogicalType::Null })
     }
 
     /// The number of the slot that an expression is.
@@ -112,6 +151,9 @@ impl Slots {
 impl Binder<'_> {
     /// A parameter of a value; a literal where there are no slots.
     pub(super) fn slot_or_literal(&self, parameter: usize, value: &Value) -> Result<Expr> {
+        if let Some(probed) = self.context.slots.and_then(|slots| slots.probed(parameter)) {
+            return Ok(probed);
+        }
         let Some(slots) = self.context.slots.filter(|_| !value.is_null()) else {
             return Ok(Expr::literal(value.clone()));
         };
@@ -129,6 +171,9 @@ impl Binder<'_> {
 
     /// A slot as a value of another type, as [`Binder::cast_to`] has it for a literal.
     pub(super) fn adapted_slot(&self, expr: &Expr, ty: &LogicalType) -> Result<Option<Expr>> {
+        if self.context.slots.is_some_and(|slots| slots.notes(expr, ty)) {
+            return Ok(Some(Expr::Literal { value: Value::Null, ty: ty.clone() }));
+        }
         let Some(slot) = self.context.slots.and_then(|slots| slots.get(expr)) else { return Ok(None) };
         match exact(&slot.sample, ty) {
             Some(sample) => self.slot_from(slot, ty, sample, Adapted::Exactly),
@@ -141,6 +186,9 @@ impl Binder<'_> {
 
     /// A slot on its way into a column.
     pub(super) fn assigned_slot(&self, expr: &Expr, ty: &LogicalType) -> Result<Option<Expr>> {
+        if self.context.slots.is_some_and(|slots| slots.notes(expr, ty)) {
+            return Ok(Some(Expr::Literal { value: Value::Null, ty: ty.clone() }));
+        }
         let Some(slot) = self.context.slots.and_then(|slots| slots.get(expr)) else { return Ok(None) };
         if slot.ty == *ty {
             return Ok(Some(expr.clone()));

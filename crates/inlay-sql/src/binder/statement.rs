@@ -99,7 +99,7 @@ impl Binder<'_> {
             }
             StatementKind::CreateSecret { name, options, or_replace, if_not_exists } => {
                 // Where something is wrong would be shown with the line of the statement, and that with the secret.
-                let options = self.copy_options(options).map_err(|error| error.root().clone())?;
+                let options = self.copy_options(options).map_err(Error::unplaced)?;
                 S::CreateSecret {
                     name: name.as_ref().map(|name| name.value.clone()),
                     options,

@@ -72,10 +72,9 @@ impl Binder<'_> {
         let phase = self.scopes.last().map(|scope| scope.phase);
         let Some(phase @ (Phase::Select | Phase::OrderBy | Phase::GroupBy)) = phase else {
             let place = phase.map_or("this place", Phase::name);
-            let message = format!(
-                "{name} is not allowed in {place}: it gives several rows; use it in FROM or a subquery"
-            );
-            return Err(self.at(Error::bind(message), pos));
+            let message = format!("{name} is not allowed in {place}: it gives several rows");
+            let hint = "use it in FROM or a subquery";
+            return Err(self.at(Error::bind(message).with_hint(hint), pos));
         };
         let (list, ty) = self.list_of_call(name, call, pos)?;
         let unnests = &self.scope()?.unnests;

@@ -229,11 +229,10 @@ impl Binder<'_> {
         let key = match order {
             [key] => Some(key),
             _ if by_value => {
-                let message = format!(
-                    "RANGE with an offset needs exactly one ORDER BY key, here are {}; ROWS counts rows",
-                    order.len()
-                );
-                return Err(self.at(Error::Windowing { message }, pos));
+                let message =
+                    format!("RANGE with an offset needs exactly one ORDER BY key, here are {}", order.len());
+                let hint = "ROWS counts rows";
+                return Err(self.at(Error::Windowing { message }.with_hint(hint), pos));
             }
             _ => None,
         };

@@ -420,10 +420,10 @@ impl Context<'_, '_> {
             let name = kind.to_string();
             if !["art", "btree"].iter().any(|known| name.eq_ignore_ascii_case(known)) {
                 return Err(self.at(
-                    Error::bind(format!(
-                        "there is no index of the kind {name}; indexes are radix trees, which find rows by equality, \
-                         IN and ranges: USING art, or btree, which do the same, may be written or left out"
-                    )),
+                    Error::bind(format!("there is no index of the kind {name}")).with_hint(
+                        "indexes are radix trees, which find rows by equality, IN and ranges: USING \
+                         art, or btree, which do the same, may be written or left out",
+                    ),
                     pos,
                 ));
             }

@@ -376,9 +376,9 @@ impl Context<'_, '_> {
                 };
             }
             ast::Value::Placeholder(text) if text.starts_with(':') => {
-                let message =
-                    format!("expected a value, found \"{text}\"; a parameter is written :name or $name");
-                return Err(self.at(Error::Syntax { message }, pos_of(location)));
+                let message = format!("expected a value, found \"{text}\"");
+                let hint = "a parameter is written :name or $name";
+                return Err(self.at(Error::Syntax { message }.with_hint(hint), pos_of(location)));
             }
             ast::Value::Placeholder(text) => {
                 let parameter = self.parameter(&text, location).map_err(|e| self.at(e, pos_of(location)))?;

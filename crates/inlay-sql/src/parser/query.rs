@@ -302,9 +302,9 @@ impl Context<'_, '_> {
         let pos = table_ref_pos(&right);
         let condition = match constraint {
             JoinConstraint::None if !matches!(kind, JoinKind::Cross | JoinKind::Positional) => {
-                let message =
-                    "JOIN needs a condition behind it, ON or USING; CROSS JOIN gives each row with each";
-                return Err(self.at(Error::Syntax { message: message.to_string() }, pos));
+                let message = "JOIN needs a condition behind it, ON or USING";
+                let hint = "CROSS JOIN gives each row with each";
+                return Err(self.at(Error::Syntax { message: message.to_string() }.with_hint(hint), pos));
             }
             JoinConstraint::None => JoinCondition::None,
             JoinConstraint::Natural => JoinCondition::Natural,

@@ -272,9 +272,8 @@ impl Reader<'_> {
             })?;
         }
         if self.nth_word_is(0, "explain") {
-            return Err(Error::Syntax {
-                message: "EXPLAIN of EXPLAIN explains nothing; write it once".into(),
-            });
+            return Err(Error::Syntax { message: "EXPLAIN of EXPLAIN explains nothing".into() }
+                .with_hint("write it once"));
         }
         let statement = Box::new(self.statement()?);
         Ok(StatementKind::Explain { statement, analyze, format })

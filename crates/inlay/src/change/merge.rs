@@ -141,10 +141,9 @@ fn check_once(table: &Table, deleted: &[i64], updated: &[i64]) -> Result<()> {
     }
     let name = &table.schema().name;
     Err(Error::Cardinality {
-        message: format!(
-            "MERGE would change a row of table \"{name}\" twice: several source rows match it; make them distinct"
-        ),
-    })
+        message: format!("MERGE would change a row of table \"{name}\" twice: several source rows match it"),
+    }
+    .with_hint("make them distinct"))
 }
 
 /// The changed rows in the order of the joined ones, with the action as their last column.

@@ -28,6 +28,7 @@ impl Connection {
             |session, interrupt| {
                 let text = session.texts.get(sql)?;
                 extent.check(&text)?;
+                self.runs(super::Running::new(&text));
                 let Some((last, first)) = text.statements.split_last() else {
                     return Ok(Described { sql: String::new(), columns: None });
                 };

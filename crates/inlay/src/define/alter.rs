@@ -159,10 +159,11 @@ fn check_index_types(
         let mut columns = index.columns.iter().filter_map(new).map(|new| &schema.columns[new]);
         if let Some(column) = columns.find(|column| column.ty.is_nested()) {
             let message = format!(
-                "column \"{}\" cannot be of type {}, as index \"{}\" is on it; drop the index first",
+                "column \"{}\" cannot be of type {}, as index \"{}\" is on it",
                 column.name, column.ty, index.name
             );
-            return Err(Error::bind(message));
+            let hint = "drop the index first";
+            return Err(Error::bind(message).with_hint(hint));
         }
     }
     Ok(())

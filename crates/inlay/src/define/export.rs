@@ -144,7 +144,7 @@ impl Run<'_> {
             Ok(_) => Ok(None),
             // Of the whole statement, or a defect.
             Err(error) if ["57014", "53200", "XX000", "XX001"].contains(&error.sqlstate()) => Err(error),
-            Err(error) => Ok(Some(error.root().to_string())),
+            Err(error) => Ok(Some(error.unplaced().to_string())),
         }
     }
 

@@ -124,11 +124,12 @@ fn drop_key(transaction: &Transaction, index: &IndexDefinition) -> Result<()> {
         for key in &child.schema().foreign_keys {
             if same_name(&key.table, &schema.name) && !has_key(&schema, &key.referenced) {
                 return Err(Error::bind(format!(
-                    "index \"{}\" is needed by foreign key \"{}\" of table \"{}\"; drop that first",
+                    "index \"{}\" is needed by foreign key \"{}\" of table \"{}\"",
                     index.name,
                     key.name,
                     child.schema().name
-                )));
+                ))
+                .with_hint("drop that first"));
             }
         }
     }

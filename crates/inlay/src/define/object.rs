@@ -186,7 +186,8 @@ impl Run<'_> {
         } else {
             format!("did you mean {}?", near.join(" or "))
         };
-        Error::invalid_argument(format!("prepared statement \"{name}\" does not exist; {hint}"))
+        Error::invalid_argument(format!("prepared statement \"{name}\" does not exist"))
+            .with_hint(hint.to_string())
     }
 
     fn execute_prepared(

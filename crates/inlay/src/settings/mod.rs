@@ -3,9 +3,10 @@
 //! [`SETTINGS`] is the list that SET, SHOW, the API and error messages share. A setting belongs to the database or to one
 //! connection; what a database was opened with is what its connections start with.
 //!
-//! - [`sandbox`]: what strangers need, at once. [`values`]: sizes, times, words. [`foreign`]: settings of other systems that have
+//! - [`entries`]: the list. [`sandbox`]: what strangers need, at once. [`values`]: sizes, times, words. [`foreign`]: settings of other systems that have
 //!   nothing to set here. [`hosts`]: how values are exchanged with a host. [`machine`]: the time zone that sessions begin with.
 
+mod entries;
 mod foreign;
 mod hosts;
 mod machine;
@@ -16,22 +17,22 @@ pub use hosts::{Decimals, HostSettings};
 
 use crate::kept::PlanCache;
 use crate::resources::{self, Adaptive};
+use entries::{ENTRIES, Entry, Target};
 use inlay_catalog::access::{Access, Door};
-use inlay_exec::{Governor, Priority, PriorityCell, TempSpace, WorkerPool};
+use inlay_exec::{Governor, PriorityCell, TempSpace, WorkerPool};
 use inlay_formats::files::Files;
 use inlay_formats::remote::settings::{NETWORK_SETTINGS, is_of_network};
 use inlay_kernels::zone::Zone;
-use inlay_sql::binder::{DefaultOrder, NullOrder};
+use inlay_sql::binder::DefaultOrder;
 use inlay_storage::resident::Residents;
 use inlay_storage::store::{AccessMode, StoreOptions};
-use inlay_storage::wal::Synchronous;
 use inlay_types::candidates::Candidates;
 use inlay_types::{Error, MemoryBudget, Result, VECTOR_SIZE, Value};
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
-use values::*;
+use values::boolean_of;
 
 /// Name and meaning of a setting.
 #[derive(Clone, Copy, Debug)]
@@ -55,111 +56,19 @@ pub enum Scope {
 
 /// Every setting.
 pub const SETTINGS: &[Setting] = &{
-    let mut all = [OWN[0]; OWN.len() + NETWORK_SETTINGS.len()];
+    let mut all = [ENTRIES[0].setting; ENTRIES.len() + NETWORK_SETTINGS.len()];
     let mut at = 0;
     while at < all.len() {
-        all[at] = if at < OWN.len() {
-            OWN[at]
+        all[at] = if at < ENTRIES.len() {
+            ENTRIES[at].setting
         } else {
-            let (name, description) = NETWORK_SETTINGS[at - OWN.len()];
-            of_database(name, description)
+            let (name, description) = NETWORK_SETTINGS[at - ENTRIES.len()];
+            Setting { name, scope: Scope::Database, description }
         };
         at += 1;
     }
     all
 };
-
-/// Those that are not the network's.
-const OWN: &[Setting] = &[
-    of_database("threads", "worker threads of a query, the calling thread among them"),
-    of_database("memory_limit", "bytes that tables and queries may take, such as '2GB' or '80%'"),
-    of_database(
-        "resource_mode",
-        "'fixed': threads and memory_limit are used; 'adaptive': less of them while others on the machine, or the host, \
-         are busy or memory is short (Linux; the same as 'fixed' elsewhere)",
-    ),
-    of_database(
-        "resident_limit",
-        "bytes of columns that were handed to the host and are kept so that it gets them again without a copy",
-    ),
-    of_database("synchronous", "what a commit waits for: 'full' (the disk), 'normal' (the system) or 'off'"),
-    of_database(
-        "checkpoint_threshold",
-        "size of the log from which on a commit makes a checkpoint, such as '16MB'",
-    ),
-    of_database("temp_directory", "where queries put rows that do not fit into memory_limit"),
-    of_database("max_temp_directory_size", "bytes that such rows may take on the disk, such as '100GB'"),
-    of_database(
-        "enable_external_access",
-        "whether statements may read and write files; once off it stays off",
-    ),
-    of_database(
-        "allowed_directories",
-        "directories in reach though enable_external_access is off, such as ['/data']",
-    ),
-    of_database("allowed_paths", "files in reach though enable_external_access is off"),
-    of_database(
-        "allow_network",
-        "whether statements may reach files behind http:// and s3://; once off it stays off",
-    ),
-    of_database(
-        "allow_python",
-        "whether functions whose Python code is in a database file may run; off unless it is said",
-    ),
-    of_database(
-        "python_worker_memory",
-        "bytes of memory of its own that each worker process for functions may take, such as '2GB'; 0 is as much as there is",
-    ),
-    of_database(
-        "sandbox",
-        "what SQL of strangers needs, at once: enable_external_access off, no variables of Python and no stored code, \
-         statement_timeout 1 minute, memory_limit 25 % and max_temp_directory_size 10 GB unless they are said, \
-         lock_configuration on; once on it stays on",
-    ),
-    of_database("lock_configuration", "whether settings are fixed; once on it stays on"),
-    of_session(
-        "statement_timeout",
-        "how long a statement may take, in milliseconds or as '5s'; 0 is as long as it likes",
-    ),
-    of_session(
-        "priority",
-        "what queries get when several want the workers at once: 'low' (they give way), 'normal' or 'high'",
-    ),
-    of_session("enable_optimizer", "whether plans are optimised; answers are the same without"),
-    of_session("disabled_optimizers", "'all' is enable_optimizer = false; '' is everything at work"),
-    of_session(
-        "plan_cache",
-        "whether plans of repeated statements are kept: on, off, or eager (from the first time on, for tests)",
-    ),
-    of_session("debug_batch_rows", "rows that a source hands on at a time, 1 to 2048; fewer are for tests"),
-    of_session("enable_profiling", "whether queries are measured, for the host to ask what each step took"),
-    of_session("integer_division", "whether / of two integers drops the fraction"),
-    of_session("default_order", "how ORDER BY sorts unless it says: 'asc' or 'desc'"),
-    of_session(
-        "default_null_order",
-        "where ORDER BY puts NULLs: 'nulls_last', 'nulls_first', 'postgres' (largest) or 'sqlite' (smallest)",
-    ),
-    of_session(
-        "decimal",
-        "what NumPy arrays and pandas frames hold for DECIMAL: 'float' (the nearest double) or 'exact'",
-    ),
-    of_session(
-        "nan_as_null",
-        "whether NaN in arrays and dictionaries of a host is NULL, as it is in data frames",
-    ),
-    of_session(
-        "timezone",
-        "the time zone in which TIMESTAMPTZ values are shown, read and taken apart, such as 'Europe/Amsterdam'",
-    ),
-];
-
-const fn of_database(name: &'static str, description: &'static str) -> Setting {
-    Setting { name, scope: Scope::Database, description }
-}
-
-const fn of_session(name: &'static str, description: &'static str) -> Setting {
-    Setting { name, scope: Scope::Session, description }
-}
 
 /// Names that other systems use for ours.
 const ALIASES: &[(&str, &str)] = &[
@@ -371,108 +280,16 @@ pub fn set(
     if let Some(outcome) = foreign::set(name, value, &mut session.foreign) {
         return outcome;
     }
-    match canonical(name)? {
-        own if is_of_files(own) => set_files(own, value, database)?,
-        own if is_of_network(own) => database.files.change_network(|network| network.set(own, value))?,
-        "statement_timeout" => session.timeout = value.map_or(Ok(None), timeout_of)?,
-        "lock_configuration" => {
-            let lock = value.map_or(Ok(false), |value| boolean_of(name, value))?;
-            access.set_locked(lock);
-        }
-        "allow_python" => {
-            let allowed = value.map_or(Ok(false), |value| boolean_of(name, value))?;
-            access.set_python(allowed)?;
-        }
-        "python_worker_memory" => {
-            let is_zero = value.is_none_or(|value| value.as_i128() == Some(0) || value.to_string() == "0");
-            let bytes = match value {
-                Some(value) if !is_zero => memory_of("python_worker_memory", value)?,
-                _ => 0,
-            };
-            database.worker_memory.store(bytes, Ordering::Relaxed);
-        }
-        "threads" => {
-            let threads = value.map_or(Ok(default_threads()), threads_of)?;
-            database.pool.set_threads(threads);
-        }
-        "memory_limit" => {
-            let limit = value.map_or(Ok(default_memory_limit()), |value| memory_of("memory_limit", value))?;
-            database.budget.set_limit(limit);
-            database.limit_residents();
-        }
-        "resource_mode" => database.set_mode(value.map_or(Ok(false), adaptive_of)?),
-        "resident_limit" => {
-            let is_none = |value: &Value| matches!(value.to_string().trim(), "0" | "0%" | "none" | "off");
-            *database.resident_limit.lock() = match value {
-                None => None,
-                Some(value) if is_none(value) => Some(0),
-                Some(value) => Some(memory_of("resident_limit", value)?),
-            };
-            database.limit_residents();
-        }
-        "synchronous" => {
-            database.stores.lock().synchronous = value.map_or(Ok(Synchronous::Full), synchronous_of)?;
-        }
-        "checkpoint_threshold" => {
-            let bytes = value.map_or(Ok(StoreOptions::default().checkpoint_threshold), |value| {
-                memory_of("checkpoint_threshold", value)
-            })?;
-            database.stores.lock().checkpoint_threshold = bytes;
-        }
-        "temp_directory" => {
-            if let Some(directory) = value {
-                access.ask(Door::MakeFolder(&directory.to_string()))?;
-            }
-            let limit = Some(database.temp().limit());
-            let directory = value.map_or_else(std::env::temp_dir, |value| value.to_string().into());
-            database.files.set_folder(directory.clone());
-            *database.temp.lock() = Arc::new(TempSpace::new(directory, limit));
-        }
-        "max_temp_directory_size" => {
-            let limit = value.map(|value| memory_of("max_temp_directory_size", value)).transpose()?;
-            database.temp().set_limit(limit);
-        }
-        "enable_profiling" => session.profiles = value.map_or(Ok(false), profiling_of)?,
-        "integer_division" => session.integer_division = value.map_or(Ok(false), |v| boolean_of(name, v))?,
-        "enable_optimizer" => session.optimizer_off = !value.map_or(Ok(true), |v| boolean_of(name, v))?,
-        "disabled_optimizers" => {
-            session.optimizer_off = match value.map(|v| v.to_string().trim().to_lowercase()).as_deref() {
-                None | Some("" | "none") => false,
-                Some("all") => true,
-                Some(other) => {
-                    return Err(Error::invalid_argument(format!(
-                        "disabled_optimizers = {other}: expected 'all' or ''; passes are not switched one by one"
-                    )));
-                }
-            };
-        }
-        "debug_batch_rows" => {
-            let rows = value.map(|value| value.as_i128().unwrap_or(-1));
-            session.batch_rows = match rows {
-                None => 0,
-                Some(rows @ 1..=MAX_BATCH_ROWS) => rows as usize,
-                Some(rows) => {
-                    let message =
-                        format!("debug_batch_rows = {rows}: expected a number from 1 to {VECTOR_SIZE}");
-                    return Err(Error::invalid_argument(message));
-                }
-            };
-        }
-        "priority" => {
-            session.priority.set(value.map_or(Ok(Priority::default()), priority_of)?);
-            database.pool.rearrange();
-        }
-        "plan_cache" => session.plan_cache = value.map_or(Ok(PlanCache::On), plan_cache_of)?,
-        "decimal" => session.host.set_decimals(value.map_or(Ok(Decimals::default()), Decimals::of)?),
-        "nan_as_null" => session.host.set_nan_as_null(value.map_or(Ok(true), |v| boolean_of(name, v))?),
-        "default_order" => session.default_order.descending = value.map_or(Ok(false), direction_of)?,
-        "default_null_order" => {
-            session.default_order.nulls = value.map_or(Ok(NullOrder::Last), null_order_of)?;
-        }
-        "timezone" => session.zone = value.map(|name| Zone::named(&name.to_string())).transpose()?,
-        other => return Err(Error::internal(format!("the setting {other} is listed but not handled"))),
+    let own = canonical(name)?;
+    if is_of_network(own) {
+        return database.files.change_network(|network| network.set(own, value));
     }
-    Ok(())
+    (entry(own)?.set)(value, Target { database, session })
+}
+
+fn entry(name: &str) -> Result<&'static Entry> {
+    let found = ENTRIES.iter().find(|entry| entry.setting.name == name);
+    found.ok_or_else(|| Error::internal(format!("the setting {name} is listed but not handled")))
 }
 
 /// The value of a setting.
@@ -484,100 +301,11 @@ pub fn get(name: &str, database: &DatabaseSettings, session: &SessionSettings) -
     if let Some(value) = foreign::get(name, &session.foreign) {
         return Some(value);
     }
-    let (own, access) = (canonical(name).ok()?, database.access());
-    let list = |items: Vec<String>| Value::Varchar(format!("[{}]", items.join(", ")));
-    Some(match own {
-        "enable_external_access" => Value::Boolean(access.is_unrestricted()),
-        "allowed_directories" => list(access.directories()),
-        "allowed_paths" => list(access.files()),
-        "sandbox" => Value::Boolean(access.is_sandbox()),
-        "allow_network" => Value::Boolean(access.allows_network()),
-        network if is_of_network(network) => return database.files.network().get(network),
-        "allow_python" => Value::Boolean(access.allows_python()),
-        "python_worker_memory" => Value::Varchar(match database.worker_memory.load(Ordering::Relaxed) {
-            0 => "0".to_string(),
-            bytes => memory_text(bytes),
-        }),
-        "lock_configuration" => Value::Boolean(access.is_locked()),
-        "statement_timeout" => Value::BigInt(session.timeout.map_or(0, |limit| limit.as_millis() as i64)),
-        "default_order" => {
-            Value::Varchar(if session.default_order.descending { "desc" } else { "asc" }.to_string())
-        }
-        "threads" => Value::BigInt(database.pool.threads() as i64),
-        "memory_limit" => Value::Varchar(memory_text(database.budget.limit())),
-        "resource_mode" => Value::Varchar(database.mode_name().to_string()),
-        "resident_limit" => Value::Varchar(memory_text(database.resident_limit())),
-        "synchronous" => Value::Varchar(
-            match database.store_options().synchronous {
-                Synchronous::Full => "full",
-                Synchronous::Normal => "normal",
-                Synchronous::Off => "off",
-            }
-            .to_string(),
-        ),
-        "checkpoint_threshold" => Value::Varchar(memory_text(database.store_options().checkpoint_threshold)),
-        "temp_directory" => Value::Varchar(database.temp().directory().display().to_string()),
-        "max_temp_directory_size" => match database.temp().limit() {
-            u64::MAX => Value::Varchar("unlimited".to_string()),
-            limit => Value::Varchar(memory_text(limit)),
-        },
-        "enable_optimizer" => Value::Boolean(!session.optimizer_off),
-        "disabled_optimizers" => Value::Varchar(if session.optimizer_off { "all" } else { "" }.to_string()),
-        "debug_batch_rows" => Value::BigInt(session.batch_rows() as i64),
-        "priority" => Value::Varchar(session.priority.get().name().to_string()),
-        "enable_profiling" => Value::Boolean(session.profiles),
-        "plan_cache" => {
-            let word = match session.plan_cache {
-                PlanCache::On => "on",
-                PlanCache::Off => "off",
-                PlanCache::Eager => "eager",
-            };
-            Value::Varchar(word.to_string())
-        }
-        "integer_division" => Value::Boolean(session.integer_division),
-        "decimal" => Value::Varchar(session.host.decimals().name().to_string()),
-        "nan_as_null" => Value::Boolean(session.host.nan_as_null()),
-        "timezone" => Value::Varchar(session.time_zone().name().to_string()),
-        "default_null_order" => Value::Varchar(null_order_text(session.default_order.nulls).to_string()),
-        _ => return None,
-    })
-}
-
-fn is_of_files(name: &str) -> bool {
-    matches!(name, "enable_external_access" | "allowed_directories" | "allowed_paths" | "allow_network")
-}
-
-/// What files statements may touch. It can be narrowed, not widened: SQL that is run later does not get out.
-fn set_files(name: &str, value: Option<&Value>, database: &DatabaseSettings) -> Result<()> {
-    let files = database.access();
-    if name == "allow_network" {
-        let allowed = value.map_or(Ok(true), |value| boolean_of(name, value))?;
-        return match (allowed, files.allows_network()) {
-            (false, _) => {
-                files.forbid_network();
-                Ok(())
-            }
-            (true, true) => Ok(()),
-            (true, false) => Err(Error::invalid_argument(
-                "allow_network cannot be switched on again; open the database with it instead",
-            )),
-        };
+    let own = canonical(name).ok()?;
+    if is_of_network(own) {
+        return database.files.network().get(own);
     }
-    if name == "enable_external_access" {
-        let enabled = value.map_or(Ok(true), |value| boolean_of(name, value))?;
-        return match (enabled, files.is_unrestricted()) {
-            (false, _) => {
-                files.restrict();
-                Ok(())
-            }
-            (true, true) => Ok(()),
-            (true, false) => Err(Error::invalid_argument(
-                "enable_external_access cannot be switched on again; open the database with it instead",
-            )),
-        };
-    }
-    let paths = value.map(texts_of).unwrap_or_default();
-    if name == "allowed_paths" { files.allow_files(&paths) } else { files.allow_directories(&paths) }
+    entry(own).ok().map(|entry| (entry.get)(database, session))
 }
 
 fn canonical(name: &str) -> Result<&'static str> {
@@ -652,6 +380,7 @@ fn machine_memory() -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use super::values::memory_of;
     use super::*;
 
     #[test]

@@ -27,9 +27,8 @@ pub(super) fn set(
     let access = database.access();
     match (wanted, access.is_sandbox()) {
         (false, true) => {
-            return Err(Error::invalid_argument(
-                "sandbox cannot be switched off again; open the database without it instead",
-            ));
+            return Err(Error::invalid_argument("sandbox cannot be switched off again")
+                .with_hint("open the database without it instead"));
         }
         (true, false) => access.ask(Door::Setting("sandbox"))?,
         (true, true) | (false, false) => return Ok(()),

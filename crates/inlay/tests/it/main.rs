@@ -24,6 +24,7 @@ mod crash_processes;
 mod damage;
 mod define_pairs;
 mod examples;
+mod facade;
 mod full_disk;
 mod functions;
 mod golden;

@@ -173,7 +173,7 @@ impl Server {
         let mut known = |text: &str| match types.get(text) {
             Some(ty) => Ok(ty.clone()),
             None => {
-                let ty = inlay::type_of(text)?;
+                let ty = inlay::sql::type_of(text)?;
                 types.insert(text.to_string(), ty.clone());
                 Ok(ty)
             }
@@ -330,7 +330,7 @@ fn read_spec(message: &mut Reader<'_>) -> Result<Spec> {
     let (number, name) = (message.number()?, message.text()?);
     let count = message.size()?;
     let options = (0..count).map(|_| Ok((message.text()?, message.text()?))).collect::<Result<Vec<_>>>()?;
-    let returns = inlay::type_of(&message.text()?)?;
+    let returns = inlay::sql::type_of(&message.text()?)?;
     let (forgives, refuses_null) = (message.flag()?, message.flag()?);
     let form = match message.text()?.as_str() {
         "" => None,

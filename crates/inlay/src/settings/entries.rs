@@ -1,0 +1,390 @@
+//! The settings, each in one place: name, whom it belongs to, what it does, how its value is read and how it is set.
+
+use super::values::*;
+use super::{
+    DatabaseSettings, Decimals, MAX_BATCH_ROWS, Scope, SessionSettings, Setting, default_memory_limit,
+    default_threads,
+};
+use crate::kept::PlanCache;
+use inlay_catalog::access::Door;
+use inlay_exec::{Priority, TempSpace};
+use inlay_kernels::zone::Zone;
+use inlay_sql::binder::NullOrder;
+use inlay_storage::store::StoreOptions;
+use inlay_storage::wal::Synchronous;
+use inlay_types::{Error, Result, VECTOR_SIZE, Value};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// What a setting is set in.
+pub(super) struct Target<'a> {
+    pub database: &'a DatabaseSettings,
+    pub session: &'a mut SessionSettings,
+}
+
+/// Reads a value.
+type Get = fn(&DatabaseSettings, &SessionSettings) -> Value;
+/// Takes a value, or the default again.
+type Set = fn(Option<&Value>, Target<'_>) -> Result<()>;
+
+/// A setting.
+pub(super) struct Entry {
+    pub setting: Setting,
+    pub get: Get,
+    pub set: Set,
+}
+
+const fn of_database(name: &'static str, description: &'static str, get: Get, set: Set) -> Entry {
+    Entry { setting: Setting { name, scope: Scope::Database, description }, get, set }
+}
+
+const fn of_session(name: &'static str, description: &'static str, get: Get, set: Set) -> Entry {
+    Entry { setting: Setting { name, scope: Scope::Session, description }, get, set }
+}
+
+fn text(value: impl Into<String>) -> Value {
+    Value::Varchar(value.into())
+}
+
+fn list(items: Vec<String>) -> Value {
+    text(format!("[{}]", items.join(", ")))
+}
+
+/// A truth value, or else what holds by default.
+fn truth(name: &str, value: Option<&Value>, default: bool) -> Result<bool> {
+    value.map_or(Ok(default), |value| boolean_of(name, value))
+}
+
+/// All but those of the network, which are its own.
+pub(super) const ENTRIES: &[Entry] = &[
+    of_database(
+        "threads",
+        "worker threads of a query, the calling thread among them",
+        |database, _| Value::BigInt(database.pool.threads() as i64),
+        |value, to| {
+            to.database.pool.set_threads(value.map_or(Ok(default_threads()), threads_of)?);
+            Ok(())
+        },
+    ),
+    of_database(
+        "memory_limit",
+        "bytes that tables and queries may take, such as '2GB' or '80%'",
+        |database, _| text(memory_text(database.budget.limit())),
+        |value, to| {
+            let limit = value.map_or(Ok(default_memory_limit()), |value| memory_of("memory_limit", value))?;
+            to.database.budget.set_limit(limit);
+            to.database.limit_residents();
+            Ok(())
+        },
+    ),
+    of_database(
+        "resource_mode",
+        "'fixed': threads and memory_limit are used; 'adaptive': less of them while others on the machine, or the host, \
+         are busy or memory is short (Linux; the same as 'fixed' elsewhere)",
+        |database, _| text(database.mode_name()),
+        |value, to| {
+            to.database.set_mode(value.map_or(Ok(false), adaptive_of)?);
+            Ok(())
+        },
+    ),
+    of_database(
+        "resident_limit",
+        "bytes of columns that were handed to the host and are kept so that it gets them again without a copy",
+        |database, _| text(memory_text(database.resident_limit())),
+        |value, to| {
+            let is_none = |value: &Value| matches!(value.to_string().trim(), "0" | "0%" | "none" | "off");
+            *to.database.resident_limit.lock() = match value {
+                None => None,
+                Some(value) if is_none(value) => Some(0),
+                Some(value) => Some(memory_of("resident_limit", value)?),
+            };
+            to.database.limit_residents();
+            Ok(())
+        },
+    ),
+    of_database(
+        "synchronous",
+        "what a commit waits for: 'full' (the disk), 'normal' (the system) or 'off'",
+        |database, _| {
+            text(match database.store_options().synchronous {
+                Synchronous::Full => "full",
+                Synchronous::Normal => "normal",
+                Synchronous::Off => "off",
+            })
+        },
+        |value, to| {
+            let synchronous = value.map_or(Ok(Synchronous::Full), synchronous_of)?;
+            to.database.stores.lock().synchronous = synchronous;
+            Ok(())
+        },
+    ),
+    of_database(
+        "checkpoint_threshold",
+        "size of the log from which on a commit makes a checkpoint, such as '16MB'",
+        |database, _| text(memory_text(database.store_options().checkpoint_threshold)),
+        |value, to| {
+            let bytes = value.map_or(Ok(StoreOptions::default().checkpoint_threshold), |value| {
+                memory_of("checkpoint_threshold", value)
+            })?;
+            to.database.stores.lock().checkpoint_threshold = bytes;
+            Ok(())
+        },
+    ),
+    of_database(
+        "temp_directory",
+        "where queries put rows that do not fit into memory_limit",
+        |database, _| text(database.temp().directory().display().to_string()),
+        set_temp_directory,
+    ),
+    of_database(
+        "max_temp_directory_size",
+        "bytes that such rows may take on the disk, such as '100GB'",
+        |database, _| match database.temp().limit() {
+            u64::MAX => text("unlimited"),
+            limit => text(memory_text(limit)),
+        },
+        |value, to| {
+            let limit = value.map(|value| memory_of("max_temp_directory_size", value)).transpose()?;
+            to.database.temp().set_limit(limit);
+            Ok(())
+        },
+    ),
+    of_database(
+        "enable_external_access",
+        "whether statements may read and write files; once off it stays off",
+        |database, _| Value::Boolean(database.access().is_unrestricted()),
+        |value, to| {
+            let enabled = truth("enable_external_access", value, true)?;
+            let access = to.database.access();
+            narrowed("enable_external_access", enabled, access.is_unrestricted(), || access.restrict())
+        },
+    ),
+    of_database(
+        "allowed_directories",
+        "directories in reach though enable_external_access is off, such as ['/data']",
+        |database, _| list(database.access().directories()),
+        |value, to| to.database.access().allow_directories(&value.map(texts_of).unwrap_or_default()),
+    ),
+    of_database(
+        "allowed_paths",
+        "files in reach though enable_external_access is off",
+        |database, _| list(database.access().files()),
+        |value, to| to.database.access().allow_files(&value.map(texts_of).unwrap_or_default()),
+    ),
+    of_database(
+        "allow_network",
+        "whether statements may reach files behind http:// and s3://; once off it stays off",
+        |database, _| Value::Boolean(database.access().allows_network()),
+        |value, to| {
+            let allowed = truth("allow_network", value, true)?;
+            let access = to.database.access();
+            narrowed("allow_network", allowed, access.allows_network(), || access.forbid_network())
+        },
+    ),
+    of_database(
+        "allow_python",
+        "whether functions whose Python code is in a database file may run; off unless it is said",
+        |database, _| Value::Boolean(database.access().allows_python()),
+        |value, to| to.database.access().set_python(truth("allow_python", value, false)?),
+    ),
+    of_database(
+        "python_worker_memory",
+        "bytes of memory of its own that each worker process for functions may take, such as '2GB'; 0 is as much as there is",
+        |database, _| match database.worker_memory.load(Ordering::Relaxed) {
+            0 => text("0"),
+            bytes => text(memory_text(bytes)),
+        },
+        |value, to| {
+            let is_zero = value.is_none_or(|value| value.as_i128() == Some(0) || value.to_string() == "0");
+            let bytes = match value {
+                Some(value) if !is_zero => memory_of("python_worker_memory", value)?,
+                _ => 0,
+            };
+            to.database.worker_memory.store(bytes, Ordering::Relaxed);
+            Ok(())
+        },
+    ),
+    of_database(
+        "sandbox",
+        "what SQL of strangers needs, at once: enable_external_access off, no variables of Python and no stored code, \
+         statement_timeout 1 minute, memory_limit 25 % and max_temp_directory_size 10 GB unless they are said, \
+         lock_configuration on; once on it stays on",
+        |database, _| Value::Boolean(database.access().is_sandbox()),
+        |value, to| super::sandbox::set(value, &[], to.database, to.session),
+    ),
+    of_database(
+        "lock_configuration",
+        "whether settings are fixed; once on it stays on",
+        |database, _| Value::Boolean(database.access().is_locked()),
+        |value, to| {
+            to.database.access().set_locked(truth("lock_configuration", value, false)?);
+            Ok(())
+        },
+    ),
+    of_session(
+        "statement_timeout",
+        "how long a statement may take, in milliseconds or as '5s'; 0 is as long as it likes",
+        |_, session| Value::BigInt(session.timeout.map_or(0, |limit| limit.as_millis() as i64)),
+        |value, to| {
+            to.session.timeout = value.map_or(Ok(None), timeout_of)?;
+            Ok(())
+        },
+    ),
+    of_session(
+        "priority",
+        "what queries get when several want the workers at once: 'low' (they give way), 'normal' or 'high'",
+        |_, session| text(session.priority.get().name()),
+        |value, to| {
+            to.session.priority.set(value.map_or(Ok(Priority::default()), priority_of)?);
+            to.database.pool.rearrange();
+            Ok(())
+        },
+    ),
+    of_session(
+        "enable_optimizer",
+        "whether plans are optimised; answers are the same without",
+        |_, session| Value::Boolean(!session.optimizer_off),
+        |value, to| {
+            to.session.optimizer_off = !truth("enable_optimizer", value, true)?;
+            Ok(())
+        },
+    ),
+    of_session(
+        "disabled_optimizers",
+        "'all' is enable_optimizer = false; '' is everything at work",
+        |_, session| text(if session.optimizer_off { "all" } else { "" }),
+        |value, to| {
+            to.session.optimizer_off = match value.map(|v| v.to_string().trim().to_lowercase()).as_deref() {
+                None | Some("" | "none") => false,
+                Some("all") => true,
+                Some(other) => {
+                    let message = format!("disabled_optimizers = {other}: expected 'all' or ''");
+                    return Err(
+                        Error::invalid_argument(message).with_hint("passes are not switched one by one")
+                    );
+                }
+            };
+            Ok(())
+        },
+    ),
+    of_session(
+        "plan_cache",
+        "whether plans of repeated statements are kept: on, off, or eager (from the first time on, for tests)",
+        |_, session| {
+            text(match session.plan_cache {
+                PlanCache::On => "on",
+                PlanCache::Off => "off",
+                PlanCache::Eager => "eager",
+            })
+        },
+        |value, to| {
+            to.session.plan_cache = value.map_or(Ok(PlanCache::On), plan_cache_of)?;
+            Ok(())
+        },
+    ),
+    of_session(
+        "debug_batch_rows",
+        "rows that a source hands on at a time, 1 to 2048; fewer are for tests",
+        |_, session| Value::BigInt(session.batch_rows() as i64),
+        |value, to| {
+            to.session.batch_rows = match value.map(|value| value.as_i128().unwrap_or(-1)) {
+                None => 0,
+                Some(rows @ 1..=MAX_BATCH_ROWS) => rows as usize,
+                Some(rows) => {
+                    let message =
+                        format!("debug_batch_rows = {rows}: expected a number from 1 to {VECTOR_SIZE}");
+                    return Err(Error::invalid_argument(message));
+                }
+            };
+            Ok(())
+        },
+    ),
+    of_session(
+        "enable_profiling",
+        "whether queries are measured, for the host to ask what each step took",
+        |_, session| Value::Boolean(session.profiles),
+        |value, to| {
+            to.session.profiles = value.map_or(Ok(false), profiling_of)?;
+            Ok(())
+        },
+    ),
+    of_session(
+        "integer_division",
+        "whether / of two integers drops the fraction",
+        |_, session| Value::Boolean(session.integer_division),
+        |value, to| {
+            to.session.integer_division = truth("integer_division", value, false)?;
+            Ok(())
+        },
+    ),
+    of_session(
+        "default_order",
+        "how ORDER BY sorts unless it says: 'asc' or 'desc'",
+        |_, session| text(if session.default_order.descending { "desc" } else { "asc" }),
+        |value, to| {
+            to.session.default_order.descending = value.map_or(Ok(false), direction_of)?;
+            Ok(())
+        },
+    ),
+    of_session(
+        "default_null_order",
+        "where ORDER BY puts NULLs: 'nulls_last', 'nulls_first', 'postgres' (largest) or 'sqlite' (smallest)",
+        |_, session| text(null_order_text(session.default_order.nulls)),
+        |value, to| {
+            to.session.default_order.nulls = value.map_or(Ok(NullOrder::Last), null_order_of)?;
+            Ok(())
+        },
+    ),
+    of_session(
+        "decimal",
+        "what NumPy arrays and pandas frames hold for DECIMAL: 'float' (the nearest double) or 'exact'",
+        |_, session| text(session.host.decimals().name()),
+        |value, to| {
+            to.session.host.set_decimals(value.map_or(Ok(Decimals::default()), Decimals::of)?);
+            Ok(())
+        },
+    ),
+    of_session(
+        "nan_as_null",
+        "whether NaN in arrays and dictionaries of a host is NULL, as it is in data frames",
+        |_, session| Value::Boolean(session.host.nan_as_null()),
+        |value, to| {
+            to.session.host.set_nan_as_null(truth("nan_as_null", value, true)?);
+            Ok(())
+        },
+    ),
+    of_session(
+        "timezone",
+        "the time zone in which TIMESTAMPTZ values are shown, read and taken apart, such as 'Europe/Amsterdam'",
+        |_, session| text(session.time_zone().name()),
+        |value, to| {
+            to.session.zone = value.map(|name| Zone::named(&name.to_string())).transpose()?;
+            Ok(())
+        },
+    ),
+];
+
+/// What can be narrowed, not widened: SQL that is run later does not get out.
+fn narrowed(name: &str, wanted: bool, is_on: bool, narrow: impl FnOnce()) -> Result<()> {
+    match (wanted, is_on) {
+        (false, _) => {
+            narrow();
+            Ok(())
+        }
+        (true, true) => Ok(()),
+        (true, false) => Err(Error::invalid_argument(format!("{name} cannot be switched on again"))
+            .with_hint("open the database with it instead")),
+    }
+}
+
+fn set_temp_directory(value: Option<&Value>, to: Target<'_>) -> Result<()> {
+    let database = to.database;
+    if let Some(directory) = value {
+        database.access().ask(Door::MakeFolder(&directory.to_string()))?;
+    }
+    let limit = Some(database.temp().limit());
+    let directory = value.map_or_else(std::env::temp_dir, |value| value.to_string().into());
+    database.files.set_folder(directory.clone());
+    *database.temp.lock() = Arc::new(TempSpace::new(directory, limit));
+    Ok(())
+}
