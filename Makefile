@@ -37,30 +37,42 @@ JOBS ?= $(shell n=$$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN); echo $$((n
 VENV := .venv
 BIN := $(VENV)/bin
 TOOLS := $(VENV)/stamp-tools
+MATURIN := $(VENV)/stamp-maturin
 # The package in .venv is of one profile at a time.
 RELEASE := $(VENV)/stamp-inlay-release
 WORK := $(VENV)/stamp-inlay-work
 INLAY := $(VENV)/stamp-inlay-$(PROFILE)
 PEERS := $(VENV)/stamp-peers
 WHEELS := target/wheels
+WHEEL := $(WHEELS)/stamp
 RUST_SOURCES := $(shell find crates cli bindings -type f \( -name '*.rs' -o -name '*.toml' \) \
 	-not -path '*/target/*' -not -path '*/tests/*' 2>/dev/null)
 PYTHON_SOURCES := $(shell find bindings/python/python -type f \( -name '*.py' -o -name '*.pyi' -o -name 'py.typed' \))
 
-.PHONY: setup demo shell test test-rust test-python quick sql python bench crash check check-python check-rust fuzz-sql fuzz-text fuzz-files \
-	fuzz-functions
+.PHONY: setup demo shell test test-rust test-python quick sql python bench crash check check-python check-rust build-tests fuzz-sql \
+	fuzz-text fuzz-files fuzz-functions
 .DELETE_ON_ERROR:
 
-setup: $(INLAY)
+# Packages are fetched while the engine is compiled.
+setup:
+	$(MAKE) --no-print-directory --jobs 2 $(INLAY)
 
-$(TOOLS): requirements-dev.txt
+$(MATURIN): requirements-dev.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "$$(grep '^maturin' requirements-dev.txt)"
+	touch $@
+
+$(TOOLS): $(MATURIN)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
 	touch $@
 
-$(RELEASE): $(TOOLS) Cargo.toml Cargo.lock $(RUST_SOURCES) $(PYTHON_SOURCES)
-	rm -f $(WHEELS)/inlay-*.whl $(WORK)
+$(WHEEL): $(MATURIN) Cargo.toml Cargo.lock $(RUST_SOURCES) $(PYTHON_SOURCES)
+	rm -f $(WHEELS)/inlay-*.whl
 	$(BIN)/maturin build --release --quiet --manifest-path bindings/python/Cargo.toml --out $(WHEELS)
+	touch $@
+
+$(RELEASE): $(WHEEL) $(TOOLS)
+	rm -f $(WORK)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps $(WHEELS)/inlay-*.whl
 	touch $@
 
@@ -78,13 +90,18 @@ $(PEERS): requirements-bench.txt $(TOOLS)
 	esac; done < requirements-bench.txt
 	touch $@
 
-demo: $(RELEASE)
+demo:
+	$(MAKE) --no-print-directory setup PROFILE=release
 	$(BIN)/python -m demo.demo
 
 shell: setup
 	$(BIN)/inlay $(ARGS)
 
 test: test-rust test-python
+
+# All test programs, without running any.
+build-tests:
+	cargo test --profile $(PROFILE) --quiet --no-run
 
 # What is near the code first: it fails within seconds.
 test-rust:
