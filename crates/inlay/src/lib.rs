@@ -23,8 +23,6 @@
 //! - [`result`], `columns`, `table_rows`, `rest`, `delivery`: what comes back, batch by batch or as whole columns, copied, mapped or
 //!   computed when it is asked for.
 
-mod appender;
-mod bindings;
 mod calling;
 mod change;
 mod chunk;
@@ -32,17 +30,15 @@ mod columns;
 mod command;
 mod conditions;
 pub mod connection;
-mod cursor;
 pub mod database;
 mod define;
 mod delivery;
 mod execute;
 mod functions;
+mod host;
 mod host_values;
 mod kept;
-mod load;
 mod maintain;
-mod names;
 mod procedure;
 mod profile;
 mod reads;
@@ -51,26 +47,28 @@ pub mod render;
 mod resources;
 mod rest;
 pub mod result;
+mod session;
 pub mod settings;
 pub mod sql;
 mod statements;
 mod system;
 mod table_rows;
 mod tables;
+mod text;
 mod transactions;
 pub mod types;
 
-pub use appender::{APPENDED, Appender};
-pub use bindings::Bindings;
 pub use calling::calling;
 pub use chunk::{Chunk, Column, Parts};
 pub use command::{Command, CommandClass};
 pub use conditions::{Comparison, Condition, conditions};
+pub use connection::appender::{APPENDED, Appender};
+pub use connection::bindings::Bindings;
+pub use connection::cursor::{ARROW_ROWS, Cursor, FIRST_BYTES, Unread};
 pub use connection::{
     Connection, Described, Extent, Host, HostScope, HostTable, ParameterShape, Parameters, Pending,
     PreparedStatement, ProgressWatch, Script, SessionInfo, StatementShape, Transaction, interrupt_of,
 };
-pub use cursor::{ARROW_ROWS, Cursor, FIRST_BYTES, Unread};
 pub use database::Database;
 pub use define::{Dump, DumpTable};
 pub use delivery::Delivery;
