@@ -112,6 +112,7 @@ check: $(TOOLS)
 	$(BIN)/mypy
 	MYPYPATH=bindings/python/python $(BIN)/mypy --package inlay
 	cargo clippy --quiet --workspace --all-targets -- -D warnings
+	cargo test --profile $(PROFILE) --quiet -p inlay --test it tidy::
 
 bench: $(RELEASE) $(PEERS)
 	$(BIN)/python -m bench $(SUITE) --sf $(SF) $(ARGS)

@@ -14,14 +14,20 @@
 //! ```
 //! Parameters are given by [`params!`], rows read by [`QueryResult::rows`]; `docs/rust.md` has more.
 //!
-//! - [`database`], [`connection`]: handles. [`settings`]: what SET sets.
-//! - `names`, `transactions`, `registered`: what a statement sees. `execute`, `profile`, `change`, `define`, `maintain`, `load`, `procedure`: one
-//!   statement carried out; `reads`: what commit checks.
-//! - `calling`: the statement that calls a function of the host, as that may read with it.
-//! - `statements`: what a text says, without carrying it out.
-//! - `kept`: plans of statements that are repeated.
-//! - [`result`], `columns`, `table_rows`, `rest`, `delivery`: what comes back, batch by batch or as whole columns, copied, mapped or
-//!   computed when it is asked for.
+//! What a binding is made of:
+//!
+//! - [`Database`], [`Connection`], [`PreparedStatement`], [`Bindings`], [`Parameters`]: open, ask, ask again.
+//! - [`Connection::stream`] and [`Cursor`], [`Connection::script`], [`Connection::start`] and [`Pending`]: answers row by row, one for
+//!   each statement of a text, and of what runs meanwhile. [`Chunk`]: values where they lie. [`Delivery`]: whole columns for arrays.
+//! - [`Error::kind`](types::Error::kind), `message`, `hint`, `place`: what went wrong, in parts.
+//! - [`Appender`], [`Connection::append`], [`Tables`], [`TableSource`]: rows in. [`external`], [`Database::create_function`]: functions of the
+//!   host. [`Host`]: what statements ask of the program.
+//! - [`Connection::transaction`], `begin`, `commit`, `set_autocommit`, `set_schema`, ...: what a session is in, without SQL.
+//!   [`Database::sessions`], [`Database::interrupt`]: who runs what.
+//! - [`sql`]: names and values as SQL, and what a text says. [`Command`]: what a statement is. [`settings`]: what SET sets. [`manual`]: the
+//!   functions of SQL. [`types`]: types, values, vectors, Arrow.
+//!
+//! Modules import one way; `docs/architecture.md` has the floors, and a test holds them.
 
 mod calling;
 mod change;
