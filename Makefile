@@ -135,6 +135,7 @@ check-python: $(TOOLS)
 check-rust:
 	cargo fmt --all --check
 	cargo clippy --quiet --workspace --all-targets -- -D warnings
+	cargo test --profile $(PROFILE) --quiet -p inlay --test it tidy::
 
 bench: $(RELEASE) $(PEERS)
 	$(BIN)/python -m bench $(SUITE) --sf $(SF) $(ARGS)

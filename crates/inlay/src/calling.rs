@@ -10,26 +10,22 @@
 //!
 //! What a nested session may do is to read. Anything else would change what the statement sees while it runs.
 
-use crate::command::only_reads;
-use crate::connection::{Connection, OpenTransaction, Session};
+use crate::connection::Connection;
 use crate::database::Database;
 use crate::execute::Run;
+use crate::session::{Nested, OpenTransaction, Session};
 use crate::settings::SessionSettings;
 use crate::transactions::{SessionNames, Transactions};
 use inlay_exec::Team;
 use inlay_kernels::random::Randomness;
-use inlay_sql::parser::ast::Statement;
-use inlay_types::interrupt::InterruptPoll;
 use inlay_types::limits;
-use inlay_types::{Error, Interrupt, Result, Value};
+use inlay_types::{Error, Result, Value};
 use parking_lot::RwLock;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// So many queries may run inside of each other: those of functions that queries of functions call.
 const DEPTH_MAX: usize = 16;
-/// Characters of a refused statement that an error shows.
-const SHOWN_MAX: usize = 60;
 
 /// See the module documentation. Empty once the statement has ended.
 struct Calling(RwLock<Option<Seen>>);
@@ -46,15 +42,6 @@ struct Seen {
     began: i64,
     connection: u64,
     transaction: u64,
-    depth: usize,
-}
-
-/// Whom a nested session reads for.
-#[derive(Debug)]
-pub(crate) struct Nested {
-    function: String,
-    /// Of the statement that calls the function.
-    interrupt: Interrupt,
     depth: usize,
 }
 
@@ -142,38 +129,4 @@ pub fn calling(function: &str) -> Result<Connection> {
 fn outside(function: &str) -> Error {
     Error::TransactionState { message: format!("no statement calls function \"{function}\" on this thread") }
         .with_hint("queries inside of functions run on the thread of the call")
-}
-
-impl Nested {
-    /// Fails unless the statement only reads.
-    pub fn check(&self, statement: &Statement) -> Result<()> {
-        if only_reads(&statement.kind) {
-            return Ok(());
-        }
-        let text = statement.text().trim();
-        let mut shown: String = text.chars().take(SHOWN_MAX).collect();
-        if shown.len() < text.len() {
-            shown.push_str("...");
-        }
-        let function = &self.function;
-        Err(Error::ReadOnly {
-            message: format!(
-                "function \"{function}\" may only read while a statement calls it, and cannot run: {shown}"
-            ),
-        })
-    }
-
-    /// Whether the statement that calls the function is to end, or `own` says so.
-    pub fn poll(self: &Arc<Self>, own: Option<InterruptPoll>) -> InterruptPoll {
-        let nested = Arc::clone(self);
-        Arc::new(move || nested.interrupt.is_set() || own.as_ref().is_some_and(|own| own()))
-    }
-
-    /// Why nothing is read any more.
-    pub fn closed(&self) -> String {
-        format!(
-            "the call of function \"{}\" has ended; what its queries give has to be fetched before",
-            self.function
-        )
-    }
 }

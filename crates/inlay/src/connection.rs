@@ -4,6 +4,9 @@
 //! lock, refuses closed connections and forked processes, and turns a panic into [`Error::Internal`]; whatever
 //! happened, the next statement works.
 
+pub mod appender;
+pub mod bindings;
+pub mod cursor;
 mod described;
 mod pending;
 mod prepared;
@@ -13,119 +16,41 @@ mod sessions;
 mod state;
 mod transaction;
 
-use crate::calling::Nested;
-use crate::change::deferred::Deferrals;
 use crate::command::Command;
-use crate::cursor::{Cursor, FIRST_BYTES};
 use crate::database::{Database, Listed};
 use crate::define::Dump;
-use crate::define::object::Prepared;
 use crate::execute::{self, Given};
-use crate::kept::{Text, Texts};
 use crate::profile::Profile;
 use crate::rest::{Rest, Streaming};
 use crate::result::QueryResult;
 use crate::settings::{HostSettings, SessionSettings};
-use crate::transactions::{ModesExt, SessionNames, Transactions};
+use crate::transactions::{ModesExt, Transactions};
 use inlay_catalog::TableSource;
-use inlay_exec::pool::panic_message;
-use inlay_exec::{Priority, PriorityCell, Progress, QueryProgress, Team, WorkerPool};
-use inlay_kernels::random::Randomness;
+use inlay_exec::{Priority, PriorityCell, Progress, QueryProgress, Team};
 use inlay_sql::parser::ast;
-use inlay_sql::plan::statement::TransactionModes;
 use inlay_sql::with_statement_stack;
 use inlay_types::limits;
-use inlay_types::{Error, Interrupt, Result, Value};
+use inlay_types::{Error, Interrupt, Result};
 use parking_lot::{Mutex, RwLock};
-use std::borrow::Cow;
-use std::collections::HashMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
+pub use crate::database::SessionInfo;
+pub use crate::host::{Host, HostScope, HostTable, Parameters, interrupt_of};
+use crate::host::{caught, check_parameter_count, in_order, poll_of, takes_parameters};
+use crate::session::{Nested, OpenTransaction, Session, Text};
+use cursor::{Cursor, FIRST_BYTES};
 pub use described::Described;
 pub use pending::Pending;
 pub use prepared::{ParameterShape, PreparedStatement, StatementShape};
 pub use progress::ProgressWatch;
 pub use script::Script;
 use sessions::Running;
-pub use sessions::SessionInfo;
 pub use transaction::Transaction;
-
-/// The host is asked for signals this often while a statement runs.
-const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// How long closing a session waits for a statement, which was told to end.
 const CLOSING_MAX: Duration = Duration::from_secs(10);
-
-/// Values of parameters.
-#[derive(Clone, Debug, Default)]
-pub struct Parameters {
-    /// Of `?` and `$1`, `$2`, ...
-    pub positional: Vec<Value>,
-    /// Of `$name`, by name without the dollar.
-    pub named: Vec<(String, Value)>,
-}
-
-impl<const N: usize> From<[Value; N]> for Parameters {
-    fn from(values: [Value; N]) -> Self {
-        Self { positional: values.into(), named: Vec::new() }
-    }
-}
-
-impl From<&[Value]> for Parameters {
-    fn from(values: &[Value]) -> Self {
-        Self { positional: values.to_vec(), named: Vec::new() }
-    }
-}
-
-/// Values of the parameters of a statement: of `?` in order, or of `$name` and `:name` by name.
-///
-/// ```
-/// # fn main() -> inlay::Result<()> {
-/// use inlay::params;
-/// let connection = inlay::Database::open_in_memory()?.connect();
-/// let answer = connection.query("SELECT ?, ?", params![7, "seven"])?;
-/// assert_eq!(answer.value(0, 1)?.to_string(), "seven");
-/// let answer = connection.query("SELECT $x + :y", params! { x: 1, y: Some(2) })?;
-/// assert_eq!(answer.value(0, 0)?.to_string(), "3");
-/// # Ok(())
-/// # }
-/// ```
-#[macro_export]
-macro_rules! params {
-    () => { $crate::Parameters::default() };
-    ($($name:ident : $value:expr),+ $(,)?) => {
-        $crate::Parameters {
-            positional: ::std::vec::Vec::new(),
-            named: ::std::vec![$((::std::string::String::from(stringify!($name)), $crate::Value::from($value))),+],
-        }
-    };
-    ($($value:expr),+ $(,)?) => {
-        $crate::Parameters { positional: ::std::vec![$($crate::Value::from($value)),+], named: ::std::vec::Vec::new() }
-    };
-}
-
-/// What a host's object stands for in FROM.
-#[derive(Clone, Debug)]
-pub enum HostTable {
-    /// Rows.
-    Rows(Arc<dyn TableSource>),
-    /// A query, read as the text of a view is.
-    Query(String),
-}
-
-/// Which of its objects a host may give.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HostScope {
-    /// Those that came with the statement.
-    Given,
-    /// Also those that the caller sees by name.
-    Caller,
-    /// Also those that callers of the caller see.
-    Everywhere,
-}
 
 /// How many statements a text may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,109 +80,6 @@ fn shortened(text: &str) -> String {
     match text.char_indices().nth(CHARS_MAX) {
         Some((end, _)) => format!("{}...", &text[..end]),
         None => text.to_string(),
-    }
-}
-
-/// What a binding tells and is asked while a statement runs.
-pub trait Host: Send + Sync {
-    /// A host's object that the program calls `name`, for a table name that nothing else has.
-    fn find_table(&self, name: &str, scope: HostScope) -> Result<Option<HostTable>>;
-
-    /// Whether objects came with the statement. Their names mean them before anything else of these names.
-    fn gives_tables(&self) -> bool {
-        false
-    }
-
-    /// Whether the program wants the statement to end. Asked on the thread that runs the statement only.
-    fn is_interrupted(&self) -> bool;
-
-    /// Told something that whoever wrote the statement should know, though it succeeds.
-    fn note(&self, _message: &str) {}
-}
-
-/// What belongs to one connection and is used by one statement at a time.
-pub(crate) struct Session {
-    pub settings: SessionSettings,
-    /// Who works for its queries.
-    pub team: Arc<Team>,
-    /// What all its transactions share.
-    pub names: SessionNames,
-    /// What BEGIN promises unless it says otherwise.
-    pub modes: TransactionModes,
-    /// Between BEGIN and COMMIT.
-    pub transaction: Option<OpenTransaction>,
-    /// Whether a statement outside of a transaction begins one: autocommit is off.
-    pub begins_transactions: bool,
-    /// PREPARE, by lower-case name.
-    pub prepared: HashMap<String, Arc<Prepared>>,
-    /// What `current_connection_id()` and `current_query_id()` give.
-    pub id: u64,
-    pub query: u64,
-    /// The random numbers of its statements.
-    pub random: Arc<Randomness>,
-    /// SET VARIABLE, by lower-case name.
-    pub variables: Arc<HashMap<String, Value>>,
-    /// How far its statement is.
-    pub progress: Arc<QueryProgress>,
-    /// What was measured of its last query, if queries are.
-    pub profile: Mutex<Option<Profile>>,
-    /// The last texts, parsed, and plans of them.
-    pub texts: Texts,
-    /// Grows whenever names, settings or variables may mean something else.
-    pub generation: u64,
-    /// Statements that kept plans carried out.
-    pub kept_runs: AtomicU64,
-    /// The call that it reads for, if it is one inside of a function.
-    pub nested: Option<Arc<Nested>>,
-}
-
-impl Session {
-    pub(crate) fn new(settings: SessionSettings, team: Arc<Team>) -> Self {
-        Self {
-            settings,
-            team,
-            names: SessionNames::default(),
-            modes: TransactionModes::default(),
-            transaction: None,
-            begins_transactions: false,
-            prepared: HashMap::new(),
-            id: 0,
-            query: 0,
-            random: Arc::default(),
-            variables: Arc::default(),
-            progress: Arc::default(),
-            profile: Mutex::default(),
-            texts: Texts::default(),
-            generation: 0,
-            kept_runs: AtomicU64::new(0),
-            nested: None,
-        }
-    }
-
-    /// What is left of one that was closed.
-    fn closed() -> Self {
-        let nobody = Team::new(Arc::new(WorkerPool::new(1)), PriorityCell::default());
-        Self::new(SessionSettings::default(), Arc::new(nobody))
-    }
-}
-
-/// What was begun with BEGIN.
-pub(crate) struct OpenTransaction {
-    pub transactions: Arc<Transactions>,
-    /// When it was begun, in microseconds since 1970 (UTC): what `now()` gives in it.
-    pub began: i64,
-    /// What `current_transaction_id()` gives in it.
-    pub id: u64,
-    /// Why it can only be rolled back.
-    pub doomed: Option<Error>,
-    /// What is left to COMMIT, if that ends it.
-    pub deferrals: Option<Deferrals>,
-}
-
-impl OpenTransaction {
-    pub fn new(transactions: Transactions, id: u64) -> Self {
-        let began = inlay_kernels::zone::system_micros();
-        Self { transactions: Arc::new(transactions), began, id, doomed: None, deferrals: None }
     }
 }
 
@@ -292,6 +114,13 @@ impl Shared {
         if self.nested.is_none() {
             database.leave(self.id);
         }
+    }
+}
+
+impl Database {
+    /// A connection of its own, with its own settings and transaction.
+    pub fn connect(&self) -> Connection {
+        Connection::new(self.clone(), self.first_settings())
     }
 }
 
@@ -717,84 +546,4 @@ fn busy(advice: &str) -> Error {
         message: "this connection runs the statement that called the function".to_string(),
     }
     .with_hint(advice.to_string())
-}
-
-/// What `work` gives; a panic is an error.
-pub(crate) fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(Error::internal(panic_message(&*panic))))
-}
-
-fn takes_parameters(statement: &ast::Statement) -> bool {
-    statement.parameter_count > 0 || !statement.parameter_names.is_empty()
-}
-
-/// Parameters with their names as the statement writes them, in its order. Upper and lower case are the same where the
-/// statement does not have both.
-fn in_order<'p>(statement: &ast::Statement, parameters: &'p Parameters) -> Cow<'p, Parameters> {
-    let (names, named) = (&statement.parameter_names, &parameters.named);
-    if names.iter().eq(named.iter().map(|(name, _)| name)) {
-        return Cow::Borrowed(parameters);
-    }
-    let place = |(name, _): &(String, Value)| names.iter().position(|known| known == name);
-    let mut ordered = parameters.clone();
-    for (name, _) in ordered.named.iter_mut().filter(|(name, _)| !names.contains(name)) {
-        let is_free = |known: &&String| named.iter().all(|(given, _)| given != *known);
-        if let Some(known) = names.iter().filter(is_free).find(|known| known.eq_ignore_ascii_case(name)) {
-            name.clone_from(known);
-        }
-    }
-    ordered.named.sort_by_key(place);
-    Cow::Owned(ordered)
-}
-
-pub(crate) fn check_parameter_count(statement: &ast::Statement, parameters: &Parameters) -> Result<()> {
-    let (needed, given) = (statement.parameter_count, parameters.positional.len());
-    if needed != given {
-        let plural = |n: usize| if n == 1 { "" } else { "s" };
-        let message = format!(
-            "the statement has {needed} positional parameter{}, {given} value{} given",
-            plural(needed),
-            if given == 1 { " was" } else { "s were" },
-        );
-        return Err(Error::invalid_argument(message));
-    }
-    let known = &statement.parameter_names;
-    for (name, _) in &parameters.named {
-        if !known.contains(name) {
-            return Err(Error::invalid_argument(format!("the statement has no parameter ${name}")));
-        }
-    }
-    match known.iter().find(|name| parameters.named.iter().all(|(given, _)| given != *name)) {
-        Some(name) => Err(Error::invalid_argument(format!("no value was given for parameter ${name}"))),
-        None => Ok(()),
-    }
-}
-
-/// What ends work for a host outside of a statement, such as converting columns: its signals, looked at on the calling
-/// thread.
-pub fn interrupt_of(host: Arc<dyn Host>) -> Interrupt {
-    Interrupt::new().with_poll(poll_of(host))
-}
-
-/// A number of the calling thread. Asked for each batch, so it takes no part in counting who holds a thread.
-fn this_thread() -> usize {
-    thread_local!(static HERE: u8 = const { 0 });
-    HERE.with(|here| std::ptr::from_ref(here) as usize)
-}
-
-/// Asks the host on the calling thread, and not more often than is useful.
-pub(crate) fn poll_of(host: Arc<dyn Host>) -> inlay_types::interrupt::InterruptPoll {
-    let (thread, start) = (this_thread(), Instant::now());
-    let next = AtomicU64::new(POLL_INTERVAL.as_micros() as u64);
-    Arc::new(move || {
-        if this_thread() != thread {
-            return false;
-        }
-        let now = start.elapsed().as_micros() as u64;
-        if now < next.load(Ordering::Relaxed) {
-            return false;
-        }
-        next.store(now + POLL_INTERVAL.as_micros() as u64, Ordering::Relaxed);
-        host.is_interrupted()
-    })
 }

@@ -3,14 +3,16 @@
 //! A file that is open in this process is opened only once: whoever asks for it again gets the same database. The list
 //! of open files is the only state of the process.
 
-use crate::connection::{Connection, SessionInfo};
+mod functions;
+
 use crate::functions::Functions;
 use crate::registered::Registered;
 use crate::settings::{self, DatabaseSettings, SessionSettings};
-use crate::table_rows::Lender;
+use crate::table_rows::{Lender, Lent};
+use crate::text::same_name;
 use inlay_catalog::access::GuardedDisk;
 use inlay_catalog::{TableFunction, TableSource};
-use inlay_exec::{WorkerPool, Workers};
+use inlay_exec::{Progress, WorkerPool, Workers};
 use inlay_formats::host::HostFiles;
 use inlay_storage::io::{Disk, FileIdentity, RealDisk};
 use inlay_storage::resident::Residents;
@@ -56,18 +58,40 @@ struct Shared {
     listed: Mutex<Vec<Weak<dyn Listed>>>,
 }
 
+/// A session of a database, as [`Database::sessions`] saw it.
+///
+/// ```
+/// # fn main() -> inlay::Result<()> {
+/// let database = inlay::Database::open_in_memory()?;
+/// let (one, other) = (database.connect(), database.connect());
+/// other.execute("BEGIN")?;
+/// let sessions = database.sessions();
+/// assert_eq!(sessions.iter().map(|session| session.id).collect::<Vec<_>>(), [one.id(), other.id()]);
+/// assert_eq!((sessions[1].is_in_transaction, &sessions[1].statement), (true, &None));
+/// assert!(database.interrupt(one.id()) && !database.interrupt(99));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct SessionInfo {
+    /// Its number: [`Connection::id`], and `current_connection_id()` in SQL.
+    pub id: u64,
+    /// The text that it runs now.
+    pub statement: Option<String>,
+    /// Since when.
+    pub running_for: Option<Duration>,
+    /// Whether BEGIN opened a transaction, as of the end of the last statement.
+    pub is_in_transaction: bool,
+    /// How far the running query is.
+    pub progress: Option<Progress>,
+}
+
 /// A session, as the database knows it.
 pub(crate) trait Listed: Send + Sync {
     /// What it does.
     fn info(&self) -> SessionInfo;
     /// Ends what it runs.
     fn interrupt(&self);
-}
-
-/// Rows of a result that need the database.
-pub(crate) trait Lent: Send + Sync {
-    /// Lets go of the database, because it closes.
-    fn detach(&self);
 }
 
 impl Drop for Shared {
@@ -270,9 +294,9 @@ impl Database {
         self.0.last_id.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// A connection of its own, with its own settings and transaction.
-    pub fn connect(&self) -> Connection {
-        Connection::new(self.clone(), self.0.session.lock().clone())
+    /// What its connections start with.
+    pub(crate) fn first_settings(&self) -> SessionSettings {
+        self.0.session.lock().clone()
     }
 
     /// Path of its file, or `:memory:`.
@@ -517,11 +541,6 @@ impl std::fmt::Debug for Database {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Database({})", self.name())
     }
-}
-
-/// Whether two names are the same.
-pub(crate) fn same_name(left: &str, right: &str) -> bool {
-    left == right || left.to_lowercase() == right.to_lowercase()
 }
 
 /// A path that means the same file whatever the host makes its current directory.

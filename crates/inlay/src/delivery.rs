@@ -4,7 +4,7 @@
 //! together take hardly more than the arrays, if nobody else has the answer.
 
 use crate::columns::{self, Consumed, Crew, Growth};
-use crate::connection::{Host, interrupt_of};
+use crate::host::{Host, interrupt_of};
 use crate::rest::Rest;
 use crate::result::{HostColumn, QueryResult};
 use inlay_exec::rows_size;

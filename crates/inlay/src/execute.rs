@@ -5,18 +5,20 @@
 //!
 //! - `change`: INSERT, UPDATE, DELETE, MERGE. `define`: CREATE, ALTER, DROP. `maintain`: files.
 
-use crate::change::deferred::Deferrals;
+mod profile;
+
 use crate::command::{Command, CommandClass};
-use crate::connection::{Host, HostScope, HostTable, OpenTransaction, Parameters, Session};
-use crate::database::{Database, same_name};
-use crate::kept::Text;
-use crate::names::Names;
-use crate::procedure;
+use crate::database::Database;
+use crate::host::{Host, HostScope, HostTable, Parameters};
+use crate::profile::duration_text;
 use crate::reads;
 use crate::rest::{Rest, Streaming, may_wait};
 use crate::result::{QueryResult, ResultKind};
+use crate::session::{Deferrals, OpenTransaction, Session, Text};
 use crate::settings;
+use crate::system::names::Names;
 use crate::table_rows::TableRows;
+use crate::text::same_name;
 use crate::transactions::{ModesExt, Transactions};
 use inlay_catalog::access::Door;
 use inlay_catalog::{DefinitionKind, MAIN};
@@ -421,7 +423,7 @@ impl Run<'_> {
                 self.truncate(&database, &tables, &restarted)
             }
             Statement::CopyTo { query, path, options } => self.copy_to(query, &path, &options),
-            Statement::Call { name, args, named } => procedure::call(self, &name, &args, &named),
+            Statement::Call { name, args, named } => self.call_procedure(&name, &args, &named),
             Statement::Set { name, value } => self.set(&name, value.as_ref()),
             Statement::CreateSecret { name, options, or_replace, if_not_exists } => {
                 let secret = Secret::new(name.as_deref(), &options)?;
@@ -812,10 +814,6 @@ pub(crate) fn measures(
 pub(crate) fn q_error(estimated: f64, found: f64) -> f64 {
     let (estimated, found) = (estimated.max(1.0), found.max(1.0));
     (estimated / found).max(found / estimated)
-}
-
-pub(crate) fn duration_text(duration: Duration) -> String {
-    format!("{:.3} ms", duration.as_secs_f64() * 1e3)
 }
 
 fn transaction_state(message: &str) -> Error {

@@ -14,17 +14,21 @@
 //! ```
 //! Parameters are given by [`params!`], rows read by [`QueryResult::rows`]; `docs/rust.md` has more.
 //!
-//! - [`database`], [`connection`]: handles. [`settings`]: what SET sets.
-//! - `names`, `transactions`, `registered`: what a statement sees. `execute`, `profile`, `change`, `define`, `maintain`, `load`, `procedure`: one
-//!   statement carried out; `reads`: what commit checks.
-//! - `calling`: the statement that calls a function of the host, as that may read with it.
-//! - `statements`: what a text says, without carrying it out.
-//! - `kept`: plans of statements that are repeated.
-//! - [`result`], `columns`, `table_rows`, `rest`, `delivery`: what comes back, batch by batch or as whole columns, copied, mapped or
-//!   computed when it is asked for.
+//! What a binding is made of:
+//!
+//! - [`Database`], [`Connection`], [`PreparedStatement`], [`Bindings`], [`Parameters`]: open, ask, ask again.
+//! - [`Connection::stream`] and [`Cursor`], [`Connection::script`], [`Connection::start`] and [`Pending`]: answers row by row, one for
+//!   each statement of a text, and of what runs meanwhile. [`Chunk`]: values where they lie. [`Delivery`]: whole columns for arrays.
+//! - [`Error::kind`](types::Error::kind), `message`, `hint`, `place`: what went wrong, in parts.
+//! - [`Appender`], [`Connection::append`], [`Tables`], [`TableSource`]: rows in. [`external`], [`Database::create_function`]: functions of the
+//!   host. [`Host`]: what statements ask of the program.
+//! - [`Connection::transaction`], `begin`, `commit`, `set_autocommit`, `set_schema`, ...: what a session is in, without SQL.
+//!   [`Database::sessions`], [`Database::interrupt`]: who runs what.
+//! - [`sql`]: names and values as SQL, and what a text says. [`Command`]: what a statement is. [`settings`]: what SET sets. [`manual`]: the
+//!   functions of SQL. [`types`]: types, values, vectors, Arrow.
+//!
+//! Modules import one way; `docs/architecture.md` has the floors, and a test holds them.
 
-mod appender;
-mod bindings;
 mod calling;
 mod change;
 mod chunk;
@@ -32,17 +36,15 @@ mod columns;
 mod command;
 mod conditions;
 pub mod connection;
-mod cursor;
 pub mod database;
 mod define;
 mod delivery;
 mod execute;
 mod functions;
+mod host;
 mod host_values;
 mod kept;
-mod load;
 mod maintain;
-mod names;
 mod procedure;
 mod profile;
 mod reads;
@@ -51,26 +53,28 @@ pub mod render;
 mod resources;
 mod rest;
 pub mod result;
+mod session;
 pub mod settings;
 pub mod sql;
 mod statements;
 mod system;
 mod table_rows;
 mod tables;
+mod text;
 mod transactions;
 pub mod types;
 
-pub use appender::{APPENDED, Appender};
-pub use bindings::Bindings;
 pub use calling::calling;
 pub use chunk::{Chunk, Column, Parts};
 pub use command::{Command, CommandClass};
 pub use conditions::{Comparison, Condition, conditions};
+pub use connection::appender::{APPENDED, Appender};
+pub use connection::bindings::Bindings;
+pub use connection::cursor::{ARROW_ROWS, Cursor, FIRST_BYTES, Unread};
 pub use connection::{
     Connection, Described, Extent, Host, HostScope, HostTable, ParameterShape, Parameters, Pending,
     PreparedStatement, ProgressWatch, Script, SessionInfo, StatementShape, Transaction, interrupt_of,
 };
-pub use cursor::{ARROW_ROWS, Cursor, FIRST_BYTES, Unread};
 pub use database::Database;
 pub use define::{Dump, DumpTable};
 pub use delivery::Delivery;

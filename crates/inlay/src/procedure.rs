@@ -14,13 +14,19 @@ use std::sync::Arc;
 
 const PROCEDURES: &[&str] = &["tpch_dbgen", "tpcds_dbgen", "recover", "resident"];
 
-/// Carries out `CALL name(args)`.
-pub(crate) fn call(
-    run: &Run<'_>,
-    name: &str,
-    args: &[Value],
-    named: &[(String, Value)],
-) -> Result<QueryResult> {
+impl Run<'_> {
+    /// Carries out `CALL name(args)`.
+    pub(crate) fn call_procedure(
+        &self,
+        name: &str,
+        args: &[Value],
+        named: &[(String, Value)],
+    ) -> Result<QueryResult> {
+        call(self, name, args, named)
+    }
+}
+
+fn call(run: &Run<'_>, name: &str, args: &[Value], named: &[(String, Value)]) -> Result<QueryResult> {
     match name {
         "tpch_dbgen" | "dbgen" => tpch_dbgen(run, args, named),
         "tpcds_dbgen" | "dsdgen" => tpcds_dbgen(run, args, named),

@@ -1,21 +1,17 @@
 //! Queries that are measured while they run, for hosts that ask afterwards what took how long.
 
-use crate::execute::{Run, duration_text, measures};
-use crate::result::QueryResult;
-use inlay_sql::plan::display::{self, json_string};
-use inlay_sql::plan::statement::Query;
-use inlay_types::Result;
+use inlay_sql::plan::display::json_string;
 use std::time::Duration;
 
 /// What was measured of a query.
 #[derive(Clone, Debug)]
 pub struct Profile {
-    sql: String,
-    total: Duration,
-    rows: u64,
+    pub(crate) sql: String,
+    pub(crate) total: Duration,
+    pub(crate) rows: u64,
     /// The plan, each step with its rows and time, as a tree and as JSON.
-    tree: String,
-    json: String,
+    pub(crate) tree: String,
+    pub(crate) json: String,
 }
 
 impl Profile {
@@ -37,27 +33,8 @@ impl Profile {
     }
 }
 
-impl Run<'_> {
-    /// Runs an optimised query to its end and notes in the session what was measured.
-    pub(crate) fn profiled(&self, query: Query) -> Result<QueryResult> {
-        let (batches, analysis) = inlay_exec::analyze(&query, &self.context())?;
-        let annotate = |node: usize| measures(Some(&analysis), &query, node);
-        *self.session.profile.lock() = Some(Profile {
-            sql: String::new(),
-            total: analysis.total,
-            rows: analysis.rows,
-            tree: display::text(&query, &annotate),
-            json: display::json(&query, &annotate),
-        });
-        Ok(self.of_query(&query, batches))
-    }
-
-    /// Says which text it was, once.
-    pub(crate) fn name_profile(&self, sql: &str) {
-        if let Some(profile) = self.session.profile.lock().as_mut().filter(|profile| profile.sql.is_empty()) {
-            profile.sql = sql.trim().to_string();
-        }
-    }
+pub(crate) fn duration_text(duration: Duration) -> String {
+    format!("{:.3} ms", duration.as_secs_f64() * 1e3)
 }
 
 #[cfg(test)]

@@ -3,9 +3,9 @@
 //! A query waits only if nobody can tell: its functions give the same whenever they are called, and what it reads is as
 //! of the statement's snapshot, or a file. Any other query is carried out to its end.
 
-use crate::connection::{Host, caught, poll_of};
-use crate::database::Lent;
+use crate::host::{Host, caught, poll_of};
 use crate::result::QueryResult;
+use crate::table_rows::Lent;
 use inlay_exec::{ExecContext, RowStream};
 use inlay_kernels::AggregateFunction;
 use inlay_kernels::external::External;

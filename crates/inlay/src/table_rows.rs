@@ -5,7 +5,6 @@
 //! no deleted rows. The rows are those of the statement's snapshot for as long as the database is open; arrays that were
 //! handed out stay longer.
 
-use crate::database::Lent;
 use inlay_exec::Workers;
 use inlay_sql::plan::statement::Query;
 use inlay_sql::plan::{ColumnId, Expr, Plan, ScanColumn};
@@ -24,6 +23,12 @@ use std::sync::Arc;
 const ROWS_MIN: usize = 1 << 14;
 
 /// What converts and keeps columns.
+/// Rows of a result that need the database.
+pub(crate) trait Lent: Send + Sync {
+    /// Lets go of the database, because it closes.
+    fn detach(&self);
+}
+
 #[derive(Clone)]
 pub(crate) struct Lender {
     pub residents: Arc<Residents>,

@@ -1,6 +1,6 @@
 //! Tables that come with a statement, as a ready [`Host`].
 
-use crate::connection::{Host, HostScope, HostTable};
+use crate::host::{Host, HostScope, HostTable};
 use inlay_catalog::TableSource;
 use inlay_types::Result;
 use std::sync::Arc;

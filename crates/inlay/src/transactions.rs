@@ -1,10 +1,10 @@
 //! The transactions of a statement, or of everything between BEGIN and COMMIT: one for each database that is used, begun
 //! when it is first looked at. Only one of them may change anything, for two files cannot be committed at once.
 
-use crate::database::{Database, same_name};
-use crate::names::SessionSequence;
+use crate::database::Database;
+use crate::text::same_name;
 pub(crate) use inlay_catalog::TEMPORARY;
-use inlay_catalog::{MAIN, Sequence};
+use inlay_catalog::{MAIN, Sequence, SequenceSchema};
 use inlay_formats::SessionFiles;
 use inlay_sql::plan::statement::{self as plan, TransactionModes};
 use inlay_storage::store::{Isolation, ObjectId, Store, Transaction, TransactionOptions};
@@ -288,5 +288,64 @@ impl SessionNames {
     /// The store of temporary tables, made when there is none.
     pub fn temporary(&mut self, budget: &MemoryBudget) -> Arc<Store> {
         Arc::clone(self.temporary.get_or_insert_with(|| Store::in_memory(budget.clone())))
+    }
+}
+
+/// A sequence as a session uses it: values come from its transaction, and the last one is remembered.
+#[derive(Debug)]
+pub(crate) struct SessionSequence {
+    pub transaction: Arc<Transaction>,
+    pub sequence: Arc<inlay_storage::store::Sequence>,
+    /// The last value of each sequence in this session.
+    pub last: Arc<Mutex<std::collections::HashMap<ObjectId, i64>>>,
+    /// The last value of any of them.
+    pub last_of_any: Arc<Mutex<Option<i64>>>,
+}
+
+impl Sequence for SessionSequence {
+    fn schema(&self) -> SequenceSchema {
+        let (sequence, options) = (&self.sequence, self.sequence.options);
+        let state = self.transaction.state();
+        let owner = sequence.owner.as_ref().and_then(|(table, column)| {
+            state.object(*table).map(|table| (table.name().to_string(), column.clone()))
+        });
+        SequenceSchema {
+            name: sequence.name.clone(),
+            start: options.start,
+            increment: options.increment,
+            min: options.min,
+            max: options.max,
+            cycle: options.cycle,
+            owner,
+        }
+    }
+
+    fn next_values(&self, count: usize, out: &mut Vec<i64>) -> Result<()> {
+        for _ in 0..count {
+            out.push(self.transaction.next_value(&self.sequence)?);
+        }
+        if let Some(last) = out.last().filter(|_| count > 0) {
+            self.last.lock().insert(self.sequence.id, *last);
+            *self.last_of_any.lock() = Some(*last);
+        }
+        Ok(())
+    }
+
+    fn set_value(&self, value: i64, is_called: bool) -> Result<()> {
+        self.transaction.set_value(&self.sequence, value, is_called)?;
+        if is_called {
+            self.last.lock().insert(self.sequence.id, value);
+            *self.last_of_any.lock() = Some(value);
+        }
+        Ok(())
+    }
+
+    fn current_value(&self) -> Result<i64> {
+        self.last.lock().get(&self.sequence.id).copied().ok_or_else(|| {
+            let name = &self.sequence.name;
+            Error::invalid_argument(format!(
+                "currval of sequence \"{name}\" is not there before the first nextval of this connection"
+            ))
+        })
     }
 }

@@ -5,31 +5,14 @@
 //! way of writing rows can leave two with one key. Foreign keys that are left are noted and checked as a whole.
 
 use super::writer::RowWriter;
-use crate::database::same_name;
 use crate::execute::Run;
 use crate::result::QueryResult;
+use crate::text::same_name;
 use inlay_catalog::{Table, TableSchema};
 use inlay_sql::binder::key_name;
 use inlay_storage::store::{Object, ObjectId};
 use inlay_storage::{Deferral, ForeignKey};
 use inlay_types::{Error, Result};
-
-/// What SET CONSTRAINTS said in the open transaction, oldest first: of one constraint or all, and whether it is left.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Deferrals(Vec<(Option<String>, bool)>);
-
-impl Deferrals {
-    /// Whether a constraint is left to COMMIT.
-    fn is_left(&self, name: &str, deferral: Deferral) -> bool {
-        let is_it =
-            |(named, _): &&(Option<String>, bool)| named.as_ref().is_none_or(|named| same_name(named, name));
-        match deferral {
-            Deferral::Never => false,
-            Deferral::Immediate => self.0.iter().rev().find(is_it).is_some_and(|(_, left)| *left),
-            Deferral::Deferred => self.0.iter().rev().find(is_it).is_none_or(|(_, left)| *left),
-        }
-    }
-}
 
 impl Run<'_> {
     fn is_left(&self, name: &str, deferral: Deferral) -> bool {

@@ -2,8 +2,8 @@
 
 use super::checks::Checks;
 use super::writer::RowWriter;
+use crate::change::load;
 use crate::execute::Run;
-use crate::load;
 use crate::result::QueryResult;
 use inlay_sql::plan::statement::{Insert, OnConflict};
 use inlay_types::Result;

@@ -25,6 +25,7 @@ mod explain;
 pub(crate) mod foreign_keys;
 mod insert;
 mod key_set;
+pub(crate) mod load;
 pub(crate) mod lookup;
 mod merge;
 mod portions;

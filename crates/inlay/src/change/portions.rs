@@ -2,8 +2,8 @@
 
 use super::key_set;
 use super::rows::joined;
+use crate::change::load::is_literal;
 use crate::execute::Run;
-use crate::load::is_literal;
 use inlay_exec::{RowStream, rows_size};
 use inlay_sql::plan::statement::Query;
 use inlay_storage::ROW_GROUP_SIZE;

@@ -4,8 +4,8 @@
 use super::foreign_keys::{LostKeys, Reference};
 use super::key_set::KeySet;
 use super::rows::columns_of;
+use crate::change::load;
 use crate::execute::Run;
-use crate::load;
 use inlay_catalog::Table;
 use inlay_storage::index::key::encode_rows;
 use inlay_storage::store::{ObjectId, Transaction};

@@ -1,7 +1,8 @@
 //! What the last statement of a text gives, without running it: for hosts whose relations run when they are read.
 
-use crate::connection::{Connection, Extent, Host, Parameters, check_parameter_count};
+use super::{Connection, Extent};
 use crate::execute::{self, Given};
+use crate::host::{Host, Parameters, check_parameter_count};
 use inlay_types::{LogicalType, Result, Value};
 use std::sync::Arc;
 use std::time::Duration;

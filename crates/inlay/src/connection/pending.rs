@@ -1,7 +1,8 @@
 //! A statement that runs on a thread of its own, for hosts that do other things meanwhile and look now and then how it is.
 
-use super::{Connection, Host, HostScope, HostTable, Parameters, PreparedStatement};
-use crate::cursor::Cursor;
+use super::cursor::Cursor;
+use super::{Connection, PreparedStatement};
+use crate::host::{Host, HostScope, HostTable, Parameters};
 use inlay_exec::Progress;
 use inlay_types::{Error, Result};
 use parking_lot::{Condvar, Mutex};

@@ -1,12 +1,13 @@
 //! Statements that are parsed once and run many times.
 
-use super::{Connection, Host, Parameters, Running};
+use super::cursor::{Cursor, FIRST_BYTES};
+use super::{Connection, Running};
 use crate::command::Command;
-use crate::cursor::{Cursor, FIRST_BYTES};
 use crate::execute::{self, Given};
-use crate::kept::Text;
+use crate::host::{Host, Parameters};
 use crate::rest::{Rest, Streaming};
 use crate::result::QueryResult;
+use crate::session::Text;
 use inlay_types::{Error, LogicalType, Result, Value};
 use parking_lot::Mutex;
 use std::sync::Arc;

@@ -1,11 +1,12 @@
 //! The statements of a text one after the other, each with an answer of its own.
 
-use super::{Connection, Host, Parameters, Running, in_order, takes_parameters};
+use super::cursor::{Cursor, FIRST_BYTES};
+use super::{Connection, Running};
 use crate::command::Command;
-use crate::cursor::{Cursor, FIRST_BYTES};
 use crate::execute::Given;
-use crate::kept::Text;
+use crate::host::{Host, Parameters, check_parameter_count, in_order, takes_parameters};
 use crate::rest::Streaming;
+use crate::session::Text;
 use inlay_types::Result;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -72,7 +73,7 @@ impl Script {
                 let none = Parameters::default();
                 let parameters = if takes_parameters(statement) { parameters } else { &none };
                 let parameters = &*in_order(statement, parameters);
-                super::check_parameter_count(statement, parameters)?;
+                check_parameter_count(statement, parameters)?;
                 // A kept plan was made for what the names mean to others, and is of a text of one statement.
                 let keeps = text.statements.len() == 1 && !host.is_some_and(|host| host.gives_tables());
                 let (host, text) = (host.map(|host| &**host), keeps.then_some(&*text));

@@ -1,40 +1,11 @@
 //! The sessions of a database: what each runs, and how one is ended by its number.
 
 use super::{Connection, Shared};
-use crate::database::{Database, Listed};
-use crate::kept::Text;
-use inlay_exec::Progress;
+use crate::database::{Database, Listed, SessionInfo};
+use crate::session::Text;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
-
-/// A session of a database, as [`Database::sessions`] saw it.
-///
-/// ```
-/// # fn main() -> inlay::Result<()> {
-/// let database = inlay::Database::open_in_memory()?;
-/// let (one, other) = (database.connect(), database.connect());
-/// other.execute("BEGIN")?;
-/// let sessions = database.sessions();
-/// assert_eq!(sessions.iter().map(|session| session.id).collect::<Vec<_>>(), [one.id(), other.id()]);
-/// assert_eq!((sessions[1].is_in_transaction, &sessions[1].statement), (true, &None));
-/// assert!(database.interrupt(one.id()) && !database.interrupt(99));
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Clone, Debug)]
-pub struct SessionInfo {
-    /// Its number: [`Connection::id`], and `current_connection_id()` in SQL.
-    pub id: u64,
-    /// The text that it runs now.
-    pub statement: Option<String>,
-    /// Since when.
-    pub running_for: Option<Duration>,
-    /// Whether BEGIN opened a transaction, as of the end of the last statement.
-    pub is_in_transaction: bool,
-    /// How far the running query is.
-    pub progress: Option<Progress>,
-}
+use std::time::Instant;
 
 /// What a session runs.
 pub(super) struct Running {

@@ -3,10 +3,11 @@
 
 use super::Connection;
 use crate::execute::Given;
-use crate::kept::Text;
-use crate::sql;
+use crate::host::Parameters;
+use crate::session::Text;
 use inlay_catalog::MAIN;
 use inlay_sql::plan::statement::Isolation;
+use inlay_types::sql_text as sql;
 use inlay_types::{Error, Result};
 
 impl Connection {
@@ -111,7 +112,7 @@ impl Connection {
             |session, interrupt| {
                 if is_on && session.begins_transactions && session.transaction.is_some() {
                     let text = Text::parse("COMMIT", false)?;
-                    let parameters = &super::Parameters::default();
+                    let parameters = &Parameters::default();
                     let given = Given { parameters, host: None, interrupt, streaming: None, text: None };
                     self.run_text(session, &text, given)?;
                 }
@@ -132,7 +133,7 @@ impl Connection {
                 }
                 let sql = sql(&session.names.catalog(&self.database()?))?;
                 let text = Text::parse(&sql, false)?;
-                let parameters = &super::Parameters::default();
+                let parameters = &Parameters::default();
                 let given = Given { parameters, host: None, interrupt, streaming: None, text: None };
                 self.run_text(session, &text, given).map(drop)
             },

@@ -3,7 +3,8 @@
 
 use super::Connection;
 use crate::execute::Given;
-use crate::kept::Text;
+use crate::host::Parameters;
+use crate::session::Text;
 use inlay_types::Result;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -72,7 +73,7 @@ impl Connection {
             |session, interrupt| {
                 let Some(sql) = sql(session.transaction.is_some()) else { return Ok(false) };
                 let text = Text::parse(&sql, false)?;
-                let parameters = &super::Parameters::default();
+                let parameters = &Parameters::default();
                 let given = Given { parameters, host: None, interrupt, streaming: None, text: None };
                 self.run_text(session, &text, given)?;
                 Ok(true)

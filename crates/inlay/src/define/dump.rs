@@ -2,9 +2,9 @@
 
 use super::export::Scripts;
 use super::text;
-use crate::connection::Session;
 use crate::database::Database;
 use crate::execute::{Given, Run};
+use crate::session::Session;
 use crate::transactions::{ModesExt, Transactions};
 use inlay_storage::Origin;
 use inlay_types::Result;

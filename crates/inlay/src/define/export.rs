@@ -10,11 +10,11 @@
 //! What is exported is one moment; what is imported is there at once or not at all. load.sql names the files without the
 //! directory, so that it can move.
 
-use super::index::constraint_keys;
 use super::text::{self, is_one_of, literal, quoted};
-use crate::database::same_name;
 use crate::execute::Run;
 use crate::result::QueryResult;
+use crate::text::constraint_keys;
+use crate::text::same_name;
 use inlay_catalog::access::Door;
 use inlay_catalog::{ColumnSchema, Table};
 use inlay_sql::parser::{ast, parse_statement, parse_statements};

@@ -2,9 +2,9 @@
 //! hidden columns of it.
 
 use super::alter::move_indexes;
-use crate::database::same_name;
 use crate::execute::Run;
 use crate::result::QueryResult;
+use crate::text::same_name;
 use inlay_catalog::TableSchema;
 use inlay_sql::plan::statement::{ColumnSource as Source, CreateIndex};
 use inlay_storage::store::{IndexDefinition, Object, ObjectId, Transaction};
@@ -83,28 +83,6 @@ pub(super) fn drop_unused_columns(transaction: &Transaction, table: ObjectId) ->
     let columns = kept.iter().copied().map(ColumnSource::Kept).collect();
     transaction.alter_table(table, Alteration { schema, columns })?;
     move_indexes(transaction, table, &kept.into_iter().map(Some).collect::<Vec<_>>())
-}
-
-/// The keys that constraints of a table say, without those of its unique indexes, which are in the schema beside them.
-pub(crate) fn constraint_keys<'a>(
-    schema: &TableSchema,
-    indexes: impl Iterator<Item = &'a IndexDefinition>,
-) -> Vec<Vec<usize>> {
-    let mut keys = schema.keys.clone();
-    for index in indexes.filter(|index| index.unique) {
-        if let Some(position) = keys.iter().rposition(|key| *key == index.columns) {
-            keys.remove(position);
-        }
-    }
-    let marked = schema.columns.iter().enumerate().filter(|(_, column)| column.unique);
-    let marked = marked.map(|(index, _)| vec![index]);
-    for key in marked.chain([schema.primary_key.clone()]) {
-        if !key.is_empty() && !keys.contains(&key) {
-            keys.push(key);
-        }
-    }
-    keys.retain(|key| schema.is_visible_key(key));
-    keys
 }
 
 /// Takes the key of a unique index from its table.

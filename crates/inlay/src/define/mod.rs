@@ -14,15 +14,14 @@ mod index;
 pub(crate) mod object;
 mod sequence;
 mod table;
-pub(crate) mod text;
 mod view;
 
+pub(crate) use crate::text;
 pub(crate) use dump::dump;
 pub use dump::{Dump, DumpTable};
-pub(crate) use index::constraint_keys;
 
-use crate::database::same_name;
 use crate::execute::Run;
+use crate::text::same_name;
 use crate::transactions::TEMPORARY;
 use inlay_storage::ForeignKey;
 use inlay_storage::store::{Object, Transaction};

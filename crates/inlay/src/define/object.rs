@@ -1,24 +1,18 @@
 //! Schemas, macros, types, materialised views, comments, prepared statements and variables.
 
-use crate::connection::Parameters;
-use crate::database::same_name;
 use crate::execute::{Given, Run};
+use crate::host::Parameters;
 use crate::result::QueryResult;
+use crate::session::Prepared;
+use crate::text::same_name;
+use crate::text::{comment_key, comment_on};
 use inlay_kernels::cast_value;
 use inlay_sql::binder::enum_text;
-use inlay_sql::parser::ast;
 use inlay_sql::plan::object::{CommentTarget, Define, ObjectStatement};
 use inlay_sql::plan::statement::{CreateTable, Insert, OnConflict};
-use inlay_storage::store::{Definition, DefinitionKind, IndexDefinition, Object, State, Transaction};
-use inlay_types::{Error, LogicalType, Result, Value};
+use inlay_storage::store::{Definition, DefinitionKind, IndexDefinition, Object, Transaction};
+use inlay_types::{Error, Result, Value};
 use std::sync::Arc;
-
-/// A statement that PREPARE keeps.
-pub(crate) struct Prepared {
-    pub statement: ast::Statement,
-    /// Types of its positional parameters, as far as they were given.
-    pub types: Vec<LogicalType>,
-}
 
 impl Run<'_> {
     /// Carries out the statements of this module.
@@ -207,7 +201,7 @@ impl Run<'_> {
             });
         }
         let parameters = Parameters { positional, named };
-        crate::connection::check_parameter_count(&prepared.statement, &parameters)?;
+        crate::host::check_parameter_count(&prepared.statement, &parameters)?;
         let run = Run {
             database: self.database,
             session: &mut *self.session,
@@ -217,21 +211,6 @@ impl Run<'_> {
         };
         run.statement(&prepared.statement)
     }
-}
-
-/// What the comment on an object, or on a column of it, is known by.
-pub(crate) fn comment_key(owner: Option<u64>, column: Option<&str>) -> String {
-    match (owner, column) {
-        (None, _) => "database".to_string(),
-        (Some(owner), None) => format!("{owner}"),
-        (Some(owner), Some(column)) => format!("{owner}.{column}"),
-    }
-}
-
-/// The comment on an object, or on a column of it.
-pub(crate) fn comment_on(state: &State, owner: Option<u64>, column: Option<&str>) -> Option<String> {
-    let found = state.definition(DefinitionKind::Comment, &comment_key(owner, column))?;
-    Some(found.sql.clone())
 }
 
 fn set_comment(

@@ -1,9 +1,9 @@
 //! CREATE TABLE.
 
 use crate::change::checks::Checks;
+use crate::change::load;
 use crate::change::writer::RowWriter;
 use crate::execute::Run;
-use crate::load;
 use crate::result::QueryResult;
 use inlay_sql::plan::statement::CreateTable;
 use inlay_types::Result;

@@ -31,49 +31,26 @@ mod point;
 mod query;
 mod shape;
 
-use crate::connection::Parameters;
 use crate::execute::Run;
+use crate::host::Parameters;
 use crate::result::QueryResult;
+use crate::session::{TEXT_BYTES_MAX, Text};
+use crate::settings::PlanCache;
 use crate::transactions::TEMPORARY;
 use inlay_sql::parser::ast;
 use inlay_sql::plan::statement::Query;
 use inlay_storage::store::{CatalogMark, State};
 use inlay_types::{LogicalType, Result, Value};
-use parking_lot::Mutex;
 use point::Point;
 use query::QueryNumber;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Texts that a connection keeps, and the bytes of all of them.
-const TEXTS_MAX: usize = 64;
-const TEXT_BYTES_MAX: usize = 256 << 10;
 /// Plans of one text: parameters of other types.
 const PLANS_MAX: usize = 4;
 /// A statement that was no point is looked at again after so many runs: an index may have come.
 const RETRIED_AFTER: u64 = 1_000;
 
-/// Whether plans are kept.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PlanCache {
-    /// Of what is run again.
-    #[default]
-    On,
-    /// Never.
-    Off,
-    /// Of what is run at all.
-    Eager,
-}
-
-/// A text that was parsed.
-pub(crate) struct Text {
-    pub sql: Box<str>,
-    pub statements: Arc<[ast::Statement]>,
-    /// Of its only statement.
-    plans: Mutex<Plans>,
-}
-
-#[derive(Default)]
 struct Plans {
     runs: u64,
     /// The last used first.
@@ -108,43 +85,6 @@ enum What {
     Point(Arc<Point>),
     /// The plan lies with the state.
     Query(QueryNumber),
-}
-
-impl Text {
-    /// Reads a text. `is_prepared`: it was prepared because it is going to be repeated.
-    pub fn parse(sql: &str, is_prepared: bool) -> Result<Arc<Self>> {
-        let statements = inlay_sql::parser::parse_statements(sql)?.into();
-        let plans = Plans { runs: u64::from(is_prepared), kept: Vec::new() };
-        Ok(Arc::new(Self { sql: sql.into(), statements, plans: Mutex::new(plans) }))
-    }
-}
-
-/// The texts that were run last, the newest at the end.
-#[derive(Default)]
-pub(crate) struct Texts(Vec<Arc<Text>>);
-
-impl Texts {
-    /// A text, parsed now unless it was before.
-    pub fn get(&mut self, sql: &str) -> Result<Arc<Text>> {
-        let found = self.0.iter().rposition(|text| *text.sql == *sql);
-        if let Some(position) = found {
-            if position + 1 < self.0.len() {
-                self.0[position..].rotate_left(1);
-            }
-            if let Some(text) = self.0.last() {
-                return Ok(Arc::clone(text));
-            }
-        }
-        let text = Text::parse(sql, false)?;
-        if sql.len() <= TEXT_BYTES_MAX / 4 {
-            let mut bytes: usize = self.0.iter().map(|text| text.sql.len()).sum::<usize>() + sql.len();
-            while bytes > TEXT_BYTES_MAX || self.0.len() == TEXTS_MAX {
-                bytes -= self.0.remove(0).sql.len();
-            }
-            self.0.push(Arc::clone(&text));
-        }
-        Ok(text)
-    }
 }
 
 /// A plan that can be carried out now.
@@ -221,7 +161,8 @@ impl Run<'_> {
             return Ok(None);
         }
         let (parameters, generation) = (self.given.parameters, self.session.generation);
-        let mut plans = text.plans.lock();
+        let make = || Plans { runs: u64::from(text.is_prepared), kept: Vec::new() };
+        let Some(mut plans) = text.plans.get(make) else { return Ok(None) };
         plans.runs += 1;
         let runs = plans.runs;
         let fits = |plan: &Plan| plan.generation == generation && types_are(&plan.types, parameters);

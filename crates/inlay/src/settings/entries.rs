@@ -2,10 +2,9 @@
 
 use super::values::*;
 use super::{
-    DatabaseSettings, Decimals, MAX_BATCH_ROWS, Scope, SessionSettings, Setting, default_memory_limit,
-    default_threads,
+    DatabaseSettings, Decimals, MAX_BATCH_ROWS, PlanCache, Scope, SessionSettings, Setting,
+    default_memory_limit, default_threads,
 };
-use crate::kept::PlanCache;
 use inlay_catalog::access::Door;
 use inlay_exec::{Priority, TempSpace};
 use inlay_kernels::zone::Zone;

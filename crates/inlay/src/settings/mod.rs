@@ -15,7 +15,6 @@ mod values;
 
 pub use hosts::{Decimals, HostSettings};
 
-use crate::kept::PlanCache;
 use crate::resources::{self, Adaptive};
 use entries::{ENTRIES, Entry, Target};
 use inlay_catalog::access::{Access, Door};
@@ -202,6 +201,18 @@ impl DatabaseSettings {
     pub fn pool(&self) -> &Arc<WorkerPool> {
         &self.pool
     }
+}
+
+/// Whether plans are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PlanCache {
+    /// Of what is run again.
+    #[default]
+    On,
+    /// Never.
+    Off,
+    /// Of what is run at all.
+    Eager,
 }
 
 /// Settings of a connection.

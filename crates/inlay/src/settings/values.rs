@@ -1,7 +1,6 @@
 //! Values of settings: read from what SET was given, with errors that say what is expected.
 
-use super::{THREADS_MAX, machine_memory};
-use crate::kept::PlanCache;
+use super::{PlanCache, THREADS_MAX, machine_memory};
 use inlay_exec::Priority;
 use inlay_sql::binder::NullOrder;
 use inlay_storage::wal::Synchronous;

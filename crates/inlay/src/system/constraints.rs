@@ -2,7 +2,7 @@
 
 use super::Rows;
 use super::gather::{Gather, Seen, list, number, optional, text};
-use crate::define::{constraint_keys, text as sql};
+use crate::text::{self as sql, constraint_keys};
 use inlay_catalog::{TableSchema, bare_name};
 use inlay_storage::Deferral;
 use inlay_storage::store::ObjectId;

@@ -1,7 +1,7 @@
 //! The databases as a statement sees them, and what is said of each object.
 
-use crate::define::object::comment_on;
-use crate::names::Names;
+use super::names::Names;
+use crate::text::comment_on;
 use inlay_catalog::{MAIN, SYSTEM, TEMPORARY, schema_of};
 use inlay_storage::Table;
 use inlay_storage::store::{DefinitionKind, Object, ObjectId, State};

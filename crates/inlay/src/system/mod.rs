@@ -7,6 +7,7 @@
 mod constraints;
 mod functions;
 mod gather;
+pub(crate) mod names;
 mod resident;
 mod secrets;
 mod storage_info;
@@ -14,7 +15,6 @@ mod tables;
 mod types;
 mod views;
 
-use crate::names::Names;
 use inlay_catalog::{
     CatalogEntry, Definition, DefinitionKind, SYSTEM, SYSTEM_SCHEMAS, TableFunction, TableSource, TypeNames,
     ViewEntry, qualified, split_name,
@@ -22,6 +22,7 @@ use inlay_catalog::{
 use inlay_formats::ColumnSource;
 use inlay_storage::Table;
 use inlay_types::{Error, LogicalType, Result, Value, Vector};
+use names::Names;
 use std::sync::Arc;
 use storage_info::StorageInfo;
 pub use tables::{is_reserved, keyword_names};

@@ -5,8 +5,8 @@ use super::functions::functions;
 use super::gather::{Gather, Seen, list, number, numeric, optional, small, text, type_oid};
 use super::types::{labels, types};
 use super::{Rows, SystemTable, resident, secrets};
-use crate::define::{constraint_keys, text as sql};
 use crate::settings;
+use crate::text::{self as sql, constraint_keys};
 use inlay_catalog::{TableSchema, bare_name};
 use inlay_storage::Origin;
 use inlay_storage::store::{DefinitionKind, Object};
@@ -340,7 +340,7 @@ pub(super) static FUNCTION_NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
 fn databases(gather: &Gather<'_>) -> Rows {
     let mut rows: Rows = Vec::new();
     for seen in gather.databases() {
-        let comment = optional(crate::define::object::comment_on(&seen.state, None, None));
+        let comment = optional(crate::text::comment_on(&seen.state, None, None));
         let internal = Value::Boolean(seen.is_temporary());
         let (path, read_only) = (optional(seen.path.clone()), Value::Boolean(seen.is_read_only));
         rows.push(vec![text(&seen.name), seen.oid(), path, comment, internal, text("inlay"), read_only]);

@@ -43,3 +43,4 @@ mod sandbox;
 mod slt;
 mod streaming;
 mod support;
+mod tidy;

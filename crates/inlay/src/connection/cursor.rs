@@ -7,9 +7,10 @@
 //! A cursor holds its connection, so that rows can be read as long as there is one: whoever closes it gives that up. Hosts of every
 //! kind read through this; what they do with rows begins behind it.
 
+use super::Connection;
 use crate::command::Command;
-use crate::connection::{Connection, Host};
 use crate::delivery::Delivery;
+use crate::host::Host;
 use crate::rest::{Rest, arrow_arrays};
 use crate::result::{QueryResult, ResultKind, Row};
 use inlay_types::arrow::{ArrowArrayStream, Exporter, StringLayout};

@@ -1,6 +1,7 @@
 //! Values of a prepared statement's parameters, set one by one and kept from run to run.
 
-use crate::connection::{Parameters, PreparedStatement};
+use super::PreparedStatement;
+use crate::host::Parameters;
 use inlay_types::{Error, Result, Value};
 
 /// Values by position or by name, as hosts bind them. What was set stays until it is set anew or cleared.

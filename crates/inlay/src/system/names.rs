@@ -1,15 +1,16 @@
 //! What names mean to a statement: tables and views of its transactions, then what the host registered.
 
-use crate::connection::{Host, HostScope, HostTable};
-use crate::database::{Database, same_name};
-use crate::define::object::Prepared;
+use super as system;
+use crate::database::Database;
+use crate::host::{Host, HostScope, HostTable};
+use crate::session::Prepared;
 use crate::settings::{self, SessionSettings};
-use crate::system;
+use crate::text::same_name;
 use crate::transactions::{TEMPORARY, Transactions};
 use inlay_catalog::access::Door;
 use inlay_catalog::{
-    CatalogEntry, Definition, DefinitionKind, IndexEntry, MAIN, SYSTEM, Sequence, SequenceSchema, TableEntry,
-    TableFunction, ViewEntry, qualified,
+    CatalogEntry, Definition, DefinitionKind, IndexEntry, MAIN, SYSTEM, Sequence, TableEntry, TableFunction,
+    ViewEntry, qualified,
 };
 use inlay_kernels::external::External;
 use inlay_kernels::resolve::ResolveOptions;
@@ -360,64 +361,5 @@ pub(crate) fn setting(
         "schema" => Some(Value::Varchar(transactions.current_schema())),
         "search_path" => Some(Value::Varchar(transactions.search_path_text())),
         name => settings::get(name, database.settings(), session),
-    }
-}
-
-/// A sequence as a session uses it: values come from its transaction, and the last one is remembered.
-#[derive(Debug)]
-pub(crate) struct SessionSequence {
-    pub transaction: Arc<Transaction>,
-    pub sequence: Arc<inlay_storage::store::Sequence>,
-    /// The last value of each sequence in this session.
-    pub last: Arc<Mutex<std::collections::HashMap<ObjectId, i64>>>,
-    /// The last value of any of them.
-    pub last_of_any: Arc<Mutex<Option<i64>>>,
-}
-
-impl Sequence for SessionSequence {
-    fn schema(&self) -> SequenceSchema {
-        let (sequence, options) = (&self.sequence, self.sequence.options);
-        let state = self.transaction.state();
-        let owner = sequence.owner.as_ref().and_then(|(table, column)| {
-            state.object(*table).map(|table| (table.name().to_string(), column.clone()))
-        });
-        SequenceSchema {
-            name: sequence.name.clone(),
-            start: options.start,
-            increment: options.increment,
-            min: options.min,
-            max: options.max,
-            cycle: options.cycle,
-            owner,
-        }
-    }
-
-    fn next_values(&self, count: usize, out: &mut Vec<i64>) -> Result<()> {
-        for _ in 0..count {
-            out.push(self.transaction.next_value(&self.sequence)?);
-        }
-        if let Some(last) = out.last().filter(|_| count > 0) {
-            self.last.lock().insert(self.sequence.id, *last);
-            *self.last_of_any.lock() = Some(*last);
-        }
-        Ok(())
-    }
-
-    fn set_value(&self, value: i64, is_called: bool) -> Result<()> {
-        self.transaction.set_value(&self.sequence, value, is_called)?;
-        if is_called {
-            self.last.lock().insert(self.sequence.id, value);
-            *self.last_of_any.lock() = Some(value);
-        }
-        Ok(())
-    }
-
-    fn current_value(&self) -> Result<i64> {
-        self.last.lock().get(&self.sequence.id).copied().ok_or_else(|| {
-            let name = &self.sequence.name;
-            Error::invalid_argument(format!(
-                "currval of sequence \"{name}\" is not there before the first nextval of this connection"
-            ))
-        })
     }
 }

@@ -3,13 +3,14 @@
 //! What is collected is in no table yet; [`Appender::flush`] puts it there, all of it or nothing. Memory of what is collected is
 //! counted by the database's budget.
 
-use crate::connection::{Connection, Extent, Host, HostTable, Parameters};
-use crate::sql;
+use super::{Connection, Extent};
+use crate::host::{Host, HostTable, Parameters};
 use crate::tables::Over;
 use inlay_catalog::TableSource;
 use inlay_formats::ColumnSource;
 use inlay_kernels::cast::cast_value;
 use inlay_types::error::RowValue;
+use inlay_types::sql_text as sql;
 use inlay_types::{Error, LogicalType, Reservation, Result, Value, Vector, VectorBuilder};
 use std::sync::Arc;
 

@@ -1,9 +1,10 @@
 //! Definitions as SQL that makes them again.
 
-use crate::database::same_name;
 use inlay_catalog::{ColumnSchema, TableSchema};
 use inlay_sql::parser::{create_function_text, parse_functions};
-use inlay_storage::store::{Definition, DefinitionKind, IndexDefinition, Sequence, SequenceOptions, View};
+use inlay_storage::store::{
+    Definition, DefinitionKind, IndexDefinition, Sequence, SequenceOptions, State, View,
+};
 use inlay_storage::{ForeignKey, Origin, ReferenceAction};
 use inlay_types::Result;
 use std::fmt::Write;
@@ -98,7 +99,7 @@ fn column_text(column: &ColumnSchema, identity: &dyn Fn(&ColumnSchema) -> Option
 }
 
 /// A foreign key as a constraint of its table.
-pub(super) fn foreign_key(schema: &TableSchema, key: &ForeignKey) -> String {
+pub(crate) fn foreign_key(schema: &TableSchema, key: &ForeignKey) -> String {
     let columns = list(key.columns.iter().map(|&index| schema.columns[index].name.as_str()));
     let referenced = list(key.referenced.iter().map(String::as_str));
     let mut text = format!(
@@ -182,7 +183,7 @@ pub(crate) fn create_view(view: &View) -> String {
 }
 
 /// CREATE SCHEMA, TYPE, MACRO or FUNCTION; of a function one for each overload.
-pub(super) fn create_definition(definition: &Definition) -> Result<String> {
+pub(crate) fn create_definition(definition: &Definition) -> Result<String> {
     Ok(match definition.kind {
         DefinitionKind::Function => {
             let overloads = parse_functions(inlay_catalog::bare_name(&definition.name), &definition.sql)?;
@@ -207,6 +208,48 @@ pub(crate) fn mentions(text: &str, word: &str) -> bool {
 }
 
 /// Whether a name is among others.
-pub(super) fn is_one_of(names: &[String], name: &str) -> bool {
+pub(crate) fn is_one_of(names: &[String], name: &str) -> bool {
     names.iter().any(|known| same_name(known, name))
+}
+
+/// Whether two names are the same.
+pub(crate) fn same_name(left: &str, right: &str) -> bool {
+    left == right || left.to_lowercase() == right.to_lowercase()
+}
+
+/// The keys that constraints of a table say, without those of its unique indexes, which are in the schema beside them.
+pub(crate) fn constraint_keys<'a>(
+    schema: &TableSchema,
+    indexes: impl Iterator<Item = &'a IndexDefinition>,
+) -> Vec<Vec<usize>> {
+    let mut keys = schema.keys.clone();
+    for index in indexes.filter(|index| index.unique) {
+        if let Some(position) = keys.iter().rposition(|key| *key == index.columns) {
+            keys.remove(position);
+        }
+    }
+    let marked = schema.columns.iter().enumerate().filter(|(_, column)| column.unique);
+    let marked = marked.map(|(index, _)| vec![index]);
+    for key in marked.chain([schema.primary_key.clone()]) {
+        if !key.is_empty() && !keys.contains(&key) {
+            keys.push(key);
+        }
+    }
+    keys.retain(|key| schema.is_visible_key(key));
+    keys
+}
+
+/// The comment on an object, or on a column of it.
+pub(crate) fn comment_on(state: &State, owner: Option<u64>, column: Option<&str>) -> Option<String> {
+    let found = state.definition(DefinitionKind::Comment, &comment_key(owner, column))?;
+    Some(found.sql.clone())
+}
+
+/// What the comment on an object, or on a column of it, is known by.
+pub(crate) fn comment_key(owner: Option<u64>, column: Option<&str>) -> String {
+    match (owner, column) {
+        (None, _) => "database".to_string(),
+        (Some(owner), None) => format!("{owner}"),
+        (Some(owner), Some(column)) => format!("{owner}.{column}"),
+    }
 }
