@@ -30,6 +30,8 @@ from bench.udf import suite as udf
 from bench.voters import suite as voters
 from bench.worker import EngineFailed, Worker
 
+pytest.importorskip("duckdb")
+
 ENGINES = ("inlay", "duckdb")
 
 SUITES: dict[str, tuple[Callable[[], cases.Suite], list[str] | None]] = {

@@ -15,11 +15,12 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
-import duckdb
 import pytest
 
 import inlay
 from tests.tpcds.workload import QUERY_NUMBERS, TABLES, query_text, without_limit
+
+duckdb = pytest.importorskip("duckdb")
 
 SCALE = float(os.environ.get("INLAY_TPCDS_SF", "0.01"))
 

@@ -11,11 +11,12 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 
 import inlay
 from tests.zoo.data import SEEDS, statements
+
+duckdb = pytest.importorskip("duckdb")
 
 
 def zoo() -> list[tuple[str, str]]:

@@ -224,8 +224,10 @@ pub fn data_frame<'py>(
     let wanted = Wanted { dates: HostForm::Midnights, decimals, strings: Strings::Objects, zone: shown };
     let frames = py.import("inlay._frames")?;
     let takes_arrow: bool = frames.getattr("takes_arrow")?.call0()?.extract()?;
+    let takes_dictionaries: bool = frames.getattr("takes_dictionaries")?.call0()?.extract()?;
     let stays = |ty: &LogicalType| match ty {
-        LogicalType::Varchar | LogicalType::Json | LogicalType::Enum(_) => takes_arrow,
+        LogicalType::Varchar | LogicalType::Json => takes_arrow,
+        LogicalType::Enum(_) => takes_dictionaries,
         LogicalType::Decimal { .. } if decimals == Decimals::Exact => takes_arrow,
         LogicalType::Decimal { .. } | LogicalType::HugeInt => decimals == Decimals::Arrow,
         _ => false,

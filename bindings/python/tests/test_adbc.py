@@ -6,6 +6,7 @@ import datetime
 import decimal
 import threading
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -212,7 +213,10 @@ def test_metadata(adbc: Any) -> None:
         {"fk_catalog": "memory", "fk_db_schema": "main", "fk_table": "p", "fk_column_name": "id"}
     ]
     (views,) = objects(depth="tables", catalog_filter="memory", db_schema_filter="main", table_types_filter=["VIEW"])
-    assert [table["table_name"] for table in views["catalog_db_schemas"][0]["db_schema_tables"]] == ["v"]
+    # Before 1.13 the driver manager for Python does not hand this filter on.
+    is_filtered = tuple(map(int, version("adbc-driver-manager").split(".")[:2])) >= (1, 13)
+    names = [table["table_name"] for table in views["catalog_db_schemas"][0]["db_schema_tables"]]
+    assert names == (["v"] if is_filtered else ["p", "q", "v"])
 
 
 def test_schemas_of_queries_and_options(adbc: Any) -> None:

@@ -41,6 +41,7 @@ CITIES = pa.table({"city": ["Ulm", "Bonn", "Bern"], "people": [126_000, 330_000,
 @pytest.fixture(scope="module")
 def backends() -> Iterator[tuple[Any, Any]]:
     """The same tables in Inlay and in DuckDB."""
+    pytest.importorskip("duckdb")
     both = ibis.inlay.connect(), ibis.duckdb.connect()
     for backend in both:
         for name, table in (("trips", TRIPS), ("cities", CITIES)):

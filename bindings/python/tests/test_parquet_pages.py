@@ -82,7 +82,7 @@ def table() -> Any:
             "at": column(lambda i: dt.datetime(2020, 1, 1) + dt.timedelta(milliseconds=i), pa.timestamp("us")),
             "ms": column(lambda i: dt.datetime(2020, 1, 1) + dt.timedelta(seconds=i), pa.timestamp("ms")),
             "zoned": column(
-                lambda i: dt.datetime(2020, 1, 1, tzinfo=dt.UTC) + dt.timedelta(i), pa.timestamp("us", "UTC")
+                lambda i: dt.datetime(2020, 1, 1, tzinfo=dt.timezone.utc) + dt.timedelta(i), pa.timestamp("us", "UTC")
             ),
             "rare": column(lambda i: i, pa.int64(), 0.9995),
             "nothing": pa.nulls(ROWS, pa.int32()),

@@ -15,6 +15,11 @@ def takes_arrow() -> bool:
     return int(pd.__version__.partition(".")[0]) >= 3 and find_spec("pyarrow") is not None
 
 
+def takes_dictionaries() -> bool:
+    """Tell whether ENUMs become Categoricals of Arrow's dictionaries."""
+    return find_spec("pyarrow") is not None
+
+
 def data_frame(columns: dict[str, Any], zones: dict[str, str]) -> Any:
     """
     Make a pandas data frame of NumPy arrays, and of `pyarrow.ChunkedArray`s for texts and decimals.
