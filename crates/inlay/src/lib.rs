@@ -31,6 +31,7 @@ pub mod database;
 mod define;
 mod delivery;
 mod execute;
+mod explain;
 mod functions;
 mod kept;
 mod load;

@@ -1,6 +1,7 @@
 //! Queries that are measured while they run, for hosts that ask afterwards what took how long.
 
-use crate::execute::{Run, duration_text, measures};
+use crate::execute::Run;
+use crate::explain::{duration_text, measures};
 use crate::result::QueryResult;
 use inlay_sql::plan::display::{self, json_string};
 use inlay_sql::plan::statement::Query;
@@ -73,7 +74,7 @@ mod tests {
         let plan = connection.execute(sql).unwrap().value(0, 0).unwrap().to_string();
         assert!(plan.contains("\"rows\": 0,") && plan.contains("\"q_error\": "), "{plan}");
         assert_eq!(
-            [(10.0, 5.0), (5.0, 10.0), (0.1, 0.0)].map(|(e, f)| crate::execute::q_error(e, f)),
+            [(10.0, 5.0), (5.0, 10.0), (0.1, 0.0)].map(|(e, f)| crate::explain::q_error(e, f)),
             [2.0, 2.0, 1.0]
         );
     }

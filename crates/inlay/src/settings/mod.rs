@@ -21,7 +21,7 @@ use inlay_exec::{Governor, Priority, PriorityCell, TempSpace, WorkerPool};
 use inlay_formats::files::Files;
 use inlay_formats::remote::settings::{NETWORK_SETTINGS, is_of_network};
 use inlay_kernels::zone::Zone;
-use inlay_sql::binder::{DefaultOrder, NullOrder};
+use inlay_sql::binder::{DefaultOrder, NullOrder, check_collation};
 use inlay_storage::resident::Residents;
 use inlay_storage::store::{AccessMode, StoreOptions};
 use inlay_storage::wal::Synchronous;
@@ -136,6 +136,10 @@ const OWN: &[Setting] = &[
     of_session("integer_division", "whether / of two integers drops the fraction"),
     of_session("default_order", "how ORDER BY sorts unless it says: 'asc' or 'desc'"),
     of_session(
+        "default_collation",
+        "what texts compare by, where they are ordered, grouped or compared without COLLATE, such as 'NOCASE'; '' is byte by byte",
+    ),
+    of_session(
         "default_null_order",
         "where ORDER BY puts NULLs: 'nulls_last', 'nulls_first', 'postgres' (largest) or 'sqlite' (smallest)",
     ),
@@ -165,6 +169,7 @@ const fn of_session(name: &'static str, description: &'static str) -> Setting {
 const ALIASES: &[(&str, &str)] = &[
     ("worker_threads", "threads"),
     ("max_memory", "memory_limit"),
+    ("max_execution_time", "statement_timeout"),
     ("null_order", "default_null_order"),
     ("time_zone", "timezone"),
     ("wal_autocheckpoint", "checkpoint_threshold"),
@@ -302,6 +307,8 @@ pub struct SessionSettings {
     pub integer_division: bool,
     /// What ORDER BY does when it does not say.
     pub default_order: DefaultOrder,
+    /// What texts without a collation of their own compare by.
+    pub default_collation: Option<Arc<str>>,
     /// How long a statement may take.
     pub timeout: Option<Duration>,
     /// What it was told of other systems' settings.
@@ -429,7 +436,11 @@ pub fn set(
             *database.temp.lock() = Arc::new(TempSpace::new(directory, limit));
         }
         "max_temp_directory_size" => {
-            let limit = value.map(|value| memory_of("max_temp_directory_size", value)).transpose()?;
+            let limit = value.map(|value| match value.to_string().trim() {
+                "0" | "0B" | "0b" => Ok(0),
+                _ => memory_of("max_temp_directory_size", value),
+            });
+            let limit = limit.transpose()?;
             database.temp().set_limit(limit);
         }
         "enable_profiling" => session.profiles = value.map_or(Ok(false), profiling_of)?,
@@ -466,6 +477,11 @@ pub fn set(
         "decimal" => session.host.set_decimals(value.map_or(Ok(Decimals::default()), Decimals::of)?),
         "nan_as_null" => session.host.set_nan_as_null(value.map_or(Ok(true), |v| boolean_of(name, v))?),
         "default_order" => session.default_order.descending = value.map_or(Ok(false), direction_of)?,
+        "default_collation" => {
+            let name = value.map(ToString::to_string).filter(|name| !name.is_empty());
+            name.iter().try_for_each(|name| check_collation(name))?;
+            session.default_collation = name.map(Arc::from);
+        }
         "default_null_order" => {
             session.default_order.nulls = value.map_or(Ok(NullOrder::Last), null_order_of)?;
         }
@@ -502,6 +518,9 @@ pub fn get(name: &str, database: &DatabaseSettings, session: &SessionSettings) -
         "statement_timeout" => Value::BigInt(session.timeout.map_or(0, |limit| limit.as_millis() as i64)),
         "default_order" => {
             Value::Varchar(if session.default_order.descending { "desc" } else { "asc" }.to_string())
+        }
+        "default_collation" => {
+            Value::Varchar(session.default_collation.as_deref().unwrap_or_default().to_string())
         }
         "threads" => Value::BigInt(database.pool.threads() as i64),
         "memory_limit" => Value::Varchar(memory_text(database.budget.limit())),
