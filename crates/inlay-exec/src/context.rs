@@ -1,6 +1,7 @@
 //! What every part of a running query shares.
 
 use crate::progress::QueryProgress;
+use crate::run::Analysis;
 use crate::spill::TempSpace;
 use crate::team::Workers;
 use inlay_types::limits::{self, Limits};
@@ -24,6 +25,8 @@ pub struct ExecContext {
     pub batch_rows: usize,
     /// How far the query is.
     pub progress: Arc<QueryProgress>,
+    /// Where each operator's rows and time are noted, of all queries that are run with it; nowhere unless somebody asks.
+    pub measured: Option<Arc<Mutex<Analysis>>>,
     /// See [`Limits::statement`].
     pub statement: Option<Arc<dyn Any + Send + Sync>>,
 }
@@ -77,6 +80,7 @@ impl ExecContext {
             temp: Arc::default(),
             batch_rows: inlay_types::VECTOR_SIZE,
             progress: Arc::default(),
+            measured: None,
             statement: None,
         }
     }

@@ -35,6 +35,28 @@ pub struct Analysis {
     pub rows: u64,
 }
 
+impl Analysis {
+    /// Adds what was measured of a pipeline that is through.
+    pub(crate) fn add(&mut self, pipeline: &Pipeline, profile: &PipelineProfile) {
+        let stages = profile.stages();
+        let sink = stages.len() - 1;
+        for (index, (stage, &node)) in stages.iter().zip(&pipeline.nodes).enumerate() {
+            if node == RESULT_NODE {
+                continue;
+            }
+            let measure = self.nodes.entry(node).or_default();
+            measure.calls.extend(match index.checked_sub(1) {
+                None => pipeline.source.calls(),
+                Some(index) => pipeline.operators.get(index).map_or_else(Vec::new, |own| own.calls()),
+            });
+            measure.time += Duration::from_nanos(stage.nanos);
+            if index != sink {
+                measure.rows = stage.rows;
+            }
+        }
+    }
+}
+
 /// Runs an optimised query. Batches come in order and have the columns of `query.output`.
 pub fn execute(query: &Query, context: &ExecContext) -> Result<Vec<Batch>> {
     let PhysicalPlan { pipelines, result, positions } = lower(query, context)?;
@@ -77,8 +99,13 @@ pub(crate) fn expected_rows(pipeline: &Pipeline, query: &Query) -> u64 {
 /// Runs one pipeline to its end.
 pub(crate) fn drive_one(pipeline: &Pipeline, query: &Query, context: &ExecContext) -> Result<()> {
     context.progress.begin_pipeline(expected_rows(pipeline, query));
-    let observers = Observers { profile: None, counter: Some(&*context.progress) };
-    driver::run_observed(pipeline, context, observers).map_err(|error| named(error, &query.columns))
+    let profile = context.measured.as_ref().map(|_| PipelineProfile::new(pipeline));
+    let observers = Observers { profile: profile.as_ref(), counter: Some(&*context.progress) };
+    driver::run_observed(pipeline, context, observers).map_err(|error| named(error, &query.columns))?;
+    if let (Some(measured), Some(profile)) = (&context.measured, profile) {
+        measured.lock().add(pipeline, &profile);
+    }
+    Ok(())
 }
 
 /// Runs an optimised query and measures its operators. The batches are those of [`execute`].
@@ -89,22 +116,7 @@ pub fn analyze(query: &Query, context: &ExecContext) -> Result<(Vec<Batch>, Anal
     for pipeline in pipelines {
         let profile = PipelineProfile::new(&pipeline);
         driver::run(&pipeline, context, Some(&profile)).map_err(|error| named(error, &query.columns))?;
-        let stages = profile.stages();
-        let sink = stages.len() - 1;
-        for (index, (stage, &node)) in stages.iter().zip(&pipeline.nodes).enumerate() {
-            if node == RESULT_NODE {
-                continue;
-            }
-            let measure = analysis.nodes.entry(node).or_default();
-            measure.calls.extend(match index.checked_sub(1) {
-                None => pipeline.source.calls(),
-                Some(index) => pipeline.operators.get(index).map_or_else(Vec::new, |own| own.calls()),
-            });
-            measure.time += Duration::from_nanos(stage.nanos);
-            if index != sink {
-                measure.rows = stage.rows;
-            }
-        }
+        analysis.add(&pipeline, &profile);
     }
     let batches = deliver(result, &positions);
     analysis.rows = batches.iter().map(|batch| batch.len() as u64).sum();

@@ -7,7 +7,9 @@
 use crate::context::ExecContext;
 use crate::driver::{Drive, Observers};
 use crate::operator::outlet::{Outlet, Portions};
+use crate::pipeline::Pipeline;
 use crate::planner::{Planner, Unlimited};
+use crate::profile::PipelineProfile;
 use crate::run::{announce, drive_one, expected_rows, named, picked};
 use crate::spill::rows_size;
 use inlay_sql::plan::statement::Query;
@@ -35,6 +37,8 @@ pub struct RowStream {
     limit: u64,
     burst_bytes: u64,
     portions: Portions,
+    /// The last pipeline with what was measured of it, if anybody asks.
+    profile: Option<(Pipeline, PipelineProfile)>,
     /// What ended the query; whoever goes on reading is told again.
     failure: Option<Error>,
 }
@@ -50,6 +54,8 @@ pub fn stream(query: &Query, context: &ExecContext) -> Result<RowStream> {
     announce(&pipelines, query, context);
     let last = pipelines.pop();
     pipelines.into_iter().try_for_each(|pipeline| drive_one(&pipeline, query, context))?;
+    let measured = last.as_ref().filter(|_| context.measured.is_some());
+    let profile = measured.map(|last| (last.clone(), PipelineProfile::new(last)));
     let drive = match last {
         Some(pipeline) => {
             context.progress.begin_pipeline(expected_rows(&pipeline, query));
@@ -70,6 +76,7 @@ pub fn stream(query: &Query, context: &ExecContext) -> Result<RowStream> {
         limit: limit.unwrap_or(u64::MAX),
         burst_bytes: FIRST_BURST_BYTES,
         portions: Portions::default(),
+        profile,
         failure: None,
     })
 }
@@ -115,6 +122,9 @@ impl RowStream {
 
     /// Gives back what the operators hold.
     fn end(&mut self) {
+        if let (Some((pipeline, profile)), Some(measured)) = (self.profile.take(), &self.context.measured) {
+            measured.lock().add(&pipeline, &profile);
+        }
         self.drive = None;
         self.portions = Portions::default();
     }
@@ -141,12 +151,13 @@ impl RowStream {
         self.outlet.make_room(self.burst_bytes, self.limit.saturating_add(self.offset));
         let most = BURST_BYTES.min(self.context.budget.limit() / BURST_SHARE).max(FIRST_BURST_BYTES);
         self.burst_bytes = (self.burst_bytes * 2).min(most);
-        let observers = Observers { profile: None, counter: Some(&*self.context.progress) };
+        let profile = self.profile.as_ref().map(|(_, profile)| profile);
+        let observers = Observers { profile, counter: Some(&*self.context.progress) };
         let outlet = &self.outlet;
         let is_through = drive.go(&self.context, observers, &|| outlet.is_full())?;
         self.portions = self.outlet.take();
         if is_through && let Some(drive) = self.drive.take() {
-            drive.finish(&self.context, None)?;
+            drive.finish(&self.context, profile)?;
         }
         Ok(())
     }

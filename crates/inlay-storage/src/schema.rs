@@ -184,8 +184,10 @@ const DEFERRALS: u8 = 128 | 64;
 /// What happens to rows whose foreign key loses its target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum ReferenceAction {
-    /// NO ACTION or RESTRICT: the change is refused.
+    /// The change is refused, at the end of the statement or of the transaction.
     #[default]
+    NoAction,
+    /// It is refused at once: before other foreign keys take the rows away, and never left to COMMIT.
     Restrict,
     /// They follow: are deleted, or get the new key.
     Cascade,
@@ -451,19 +453,21 @@ impl ColumnSchema {
 impl ReferenceAction {
     fn number(self) -> u8 {
         match self {
-            Self::Restrict => 0,
+            Self::NoAction => 0,
             Self::Cascade => 1,
             Self::SetNull => 2,
             Self::SetDefault => 3,
+            Self::Restrict => 4,
         }
     }
 
     fn of(number: u8) -> Result<Self> {
         Ok(match number {
-            0 => Self::Restrict,
+            0 => Self::NoAction,
             1 => Self::Cascade,
             2 => Self::SetNull,
             3 => Self::SetDefault,
+            4 => Self::Restrict,
             other => return Err(Error::corrupt(format!("reference action {other}"))),
         })
     }

@@ -39,6 +39,7 @@ pub mod hash;
 pub mod host;
 mod idle;
 pub mod interrupt;
+pub mod keywords;
 pub mod limits;
 pub mod logical_type;
 pub mod native;

@@ -1,6 +1,6 @@
 //! SQL types and the physical layouts that carry them.
 
-use crate::{Error, Result};
+use crate::{Error, Result, keywords};
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
@@ -478,95 +478,10 @@ fn write_fields(f: &mut fmt::Formatter<'_>, kind: &str, fields: &[Field]) -> fmt
     f.write_str(")")
 }
 
-/// Words that are no names without quotes, or not everywhere.
-const RESERVED: [&str; 81] = [
-    "all",
-    "analyse",
-    "analyze",
-    "and",
-    "any",
-    "array",
-    "as",
-    "asc",
-    "asymmetric",
-    "both",
-    "case",
-    "cast",
-    "check",
-    "cluster",
-    "collate",
-    "column",
-    "constraint",
-    "create",
-    "default",
-    "deferrable",
-    "desc",
-    "describe",
-    "distinct",
-    "do",
-    "else",
-    "end",
-    "except",
-    "exclude",
-    "explain",
-    "false",
-    "fetch",
-    "for",
-    "foreign",
-    "from",
-    "group",
-    "having",
-    "in",
-    "initially",
-    "intersect",
-    "into",
-    "lambda",
-    "lateral",
-    "leading",
-    "limit",
-    "not",
-    "null",
-    "offset",
-    "on",
-    "only",
-    "or",
-    "order",
-    "pivot",
-    "pivot_longer",
-    "pivot_wider",
-    "placing",
-    "primary",
-    "qualify",
-    "references",
-    "returning",
-    "select",
-    "show",
-    "some",
-    "summarize",
-    "symmetric",
-    "table",
-    "tablesample",
-    "then",
-    "to",
-    "trailing",
-    "true",
-    "union",
-    "unique",
-    "unpivot",
-    "using",
-    "values",
-    "variadic",
-    "view",
-    "when",
-    "where",
-    "window",
-    "with",
-];
-
-/// A name as it may stand in SQL: quoted unless it is a plain identifier.
+/// A name as it may stand in SQL: quoted unless it is a plain identifier, and no word of the language.
 fn quoted_if_needed(name: &str) -> Cow<'_, str> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let is_word = || RESERVED.binary_search(&&*name.to_ascii_lowercase()).is_ok();
+    let is_word = || keywords::category_of(name).is_some();
     if name.chars().all(is_plain) && !name.starts_with(|c: char| c.is_ascii_digit()) && !is_word() {
         return Cow::Borrowed(name);
     }

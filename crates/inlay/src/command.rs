@@ -231,6 +231,14 @@ impl Command {
         }
     }
 
+    /// The one that a statement carries out: of EXPLAIN ANALYZE, the one that it measures.
+    pub(crate) fn carried_out(kind: &StatementKind) -> Self {
+        match kind {
+            StatementKind::Explain { statement, analyze: true, .. } => Self::carried_out(&statement.kind),
+            kind => Self::of(kind),
+        }
+    }
+
     /// Whether carrying it out may change rows or names: then it is undone as a whole if it fails in a transaction.
     pub(crate) const fn changes_database(self) -> bool {
         match self.class() {

@@ -363,7 +363,7 @@ impl Connection {
     ) -> Result<()> {
         let begins = session.begins_transactions
             && session.transaction.is_none()
-            && Command::of(&statement.kind).needs_transaction();
+            && Command::carried_out(&statement.kind).needs_transaction();
         if !begins {
             return Ok(());
         }

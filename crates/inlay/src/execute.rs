@@ -5,12 +5,12 @@
 //!
 //! - `change`: INSERT, UPDATE, DELETE, MERGE. `define`: CREATE, ALTER, DROP. `maintain`: files.
 
+mod explain;
 mod profile;
 
 use crate::command::{Command, CommandClass};
 use crate::database::Database;
 use crate::host::{Host, HostScope, HostTable, Parameters};
-use crate::profile::duration_text;
 use crate::reads;
 use crate::rest::{Rest, Streaming, may_wait};
 use crate::result::{QueryResult, ResultKind};
@@ -29,8 +29,8 @@ use inlay_kernels::resolve::{Ids, ResolveOptions};
 use inlay_sql::binder::{self, BindContext, Slots};
 use inlay_sql::optimizer::{self, OptimizerContext};
 use inlay_sql::parser::ast;
-use inlay_sql::plan::statement::{ExplainFormat, Query, TransactionModes};
-use inlay_sql::plan::{Statement, display};
+use inlay_sql::plan::Statement;
+use inlay_sql::plan::statement::{Query, TransactionModes};
 use inlay_storage::store::Transaction;
 use inlay_types::limits::{self, Limits};
 use inlay_types::{Batch, Error, Interrupt, LogicalType, Result, Value};
@@ -55,6 +55,8 @@ pub(crate) struct Run<'a> {
     pub transactions: Arc<Transactions>,
     /// Whether what is read is noted, to be checked at commit.
     pub notes_reads: bool,
+    /// Where EXPLAIN ANALYZE has noted what its statement does.
+    pub measured: Option<Arc<Mutex<Analysis>>>,
 }
 
 /// What a statement is given besides its text.
@@ -101,7 +103,7 @@ pub(crate) fn described(
             Some(open) => Arc::clone(&open.transactions),
             None => Arc::new(Transactions::new(session.modes.options()?, &session.names)),
         };
-        let mut run = Run { database, session, given, transactions, notes_reads: false };
+        let mut run = Run { database, session, given, transactions, notes_reads: false, measured: None };
         run.calling(|run| {
             let Statement::Query(query) = run.bind(statement)? else { return Ok(None) };
             let types = output_types(&query);
@@ -130,7 +132,7 @@ pub(crate) fn shape(
             Some(open) => Arc::clone(&open.transactions),
             None => Arc::new(Transactions::new(session.modes.options()?, &session.names)),
         };
-        let mut run = Run { database, session, given, transactions, notes_reads: false };
+        let mut run = Run { database, session, given, transactions, notes_reads: false, measured: None };
         run.calling(|run| {
             let probed = |parameters: Vec<bool>| {
                 let slots = Slots::probing(parameters);
@@ -179,11 +181,13 @@ fn retried(
         let transactions = Arc::clone(&open.transactions);
         return in_transaction(database, session, statement, given, transactions);
     }
-    let notes_reads = Command::of(&statement.kind).changes_database();
+    let notes_reads = Command::carried_out(&statement.kind).changes_database();
     let (start, mut pause) = (Instant::now(), RETRY_PAUSE_MIN);
     loop {
         let transactions = Arc::new(Transactions::new(session.modes.options()?, &session.names));
-        let run = Run { database, session, given, transactions: Arc::clone(&transactions), notes_reads };
+        let transactions_of = Arc::clone(&transactions);
+        let run =
+            Run { database, session, given, transactions: transactions_of, notes_reads, measured: None };
         let outcome =
             run.statement(statement).and_then(|answer| transactions.commit(database).map(|()| answer));
         match outcome {
@@ -210,8 +214,9 @@ fn in_transaction(
     {
         return Err(transaction_state(&format!("the transaction can only be rolled back, because {reason}")));
     }
-    let is_change = Command::of(&statement.kind).changes_database();
-    let run = Run { database, session, given, transactions: Arc::clone(&transactions), notes_reads: true };
+    let is_change = Command::carried_out(&statement.kind).changes_database();
+    let shared = Arc::clone(&transactions);
+    let run = Run { database, session, given, transactions: shared, notes_reads: true, measured: None };
     let outcome = if is_change {
         transactions.statement(|| run.statement(statement))
     } else {
@@ -226,7 +231,7 @@ fn in_transaction(
 impl Run<'_> {
     pub(crate) fn statement(mut self, statement: &ast::Statement) -> Result<QueryResult> {
         let command = Command::of(&statement.kind);
-        if command.changes_names() {
+        if Command::carried_out(&statement.kind).changes_names() {
             self.session.generation += 1;
         }
         if let Some(text) = self.given.text
@@ -352,6 +357,7 @@ impl Run<'_> {
                 random: Arc::clone(&self.session.random),
             },
             default_order: session.default_order,
+            default_collation: session.default_collation.as_deref(),
             setting: &setting,
             run: Some(&run),
             slots,
@@ -523,6 +529,7 @@ impl Run<'_> {
             temp: self.database.settings().temp(),
             batch_rows: self.session.settings.batch_rows(),
             progress: Arc::clone(&self.session.progress),
+            measured: self.measured.clone(),
             statement: limits::current().and_then(|limits| limits.statement),
         }
     }
@@ -678,29 +685,6 @@ impl Run<'_> {
         writer.finish(&parallel)
     }
 
-    fn explain(&mut self, statement: Statement, analyze: bool, format: ExplainFormat) -> Result<QueryResult> {
-        if let Statement::Changing { parts, statement } = statement {
-            return self.explain_changing(parts, *statement, analyze, format);
-        }
-        let Some(query) = statement.query() else {
-            return QueryResult::lines("plan", std::iter::once(statement.kind().to_string()));
-        };
-        let query = self.optimized(query.clone())?;
-        let analysis = if analyze { Some(inlay_exec::analyze(&query, &self.context())?.1) } else { None };
-        let annotate = |node: usize| measures(analysis.as_ref(), &query, node);
-        match format {
-            ExplainFormat::Text => {
-                let text = display::text(&query, &annotate);
-                let total =
-                    analysis.as_ref().map(|a| format!("total {}, {} rows", duration_text(a.total), a.rows));
-                QueryResult::lines("plan", text.lines().map(str::to_string).chain(total))
-            }
-            ExplainFormat::Json => {
-                QueryResult::lines("plan", std::iter::once(display::json(&query, &annotate)))
-            }
-        }
-    }
-
     fn begin(&mut self, modes: TransactionModes) -> Result<QueryResult> {
         if self.session.transaction.is_some() {
             return Err(transaction_state("a transaction is open already; COMMIT or ROLLBACK it first"));
@@ -783,38 +767,6 @@ impl Run<'_> {
 const WRITTEN_AT_ONCE: u64 = 8 << 20;
 /// ... and the part of the memory limit that they may take: the bytes of the file come to several times as many.
 const WRITTEN_PART: u64 = 32;
-
-/// What EXPLAIN ANALYZE shows of one node: its rows and time, and by what factor the estimate of the rows was wrong.
-pub(crate) fn measures(
-    analysis: Option<&Analysis>,
-    query: &Query,
-    node: usize,
-) -> Vec<(&'static str, String)> {
-    let Some(measure) = analysis.and_then(|analysis| analysis.nodes.get(&node)) else { return Vec::new() };
-    let mut shown = vec![("rows", measure.rows.to_string()), ("time", duration_text(measure.time))];
-    if let Some(estimate) = query.estimates.rows(node) {
-        shown.push(("q_error", format!("{:.2}", q_error(estimate, measure.rows as f64))));
-    }
-    let told = |call: &inlay_exec::pipeline::CallMeasure| {
-        let nanos = call.time.as_nanos() as f64 / call.rows.max(1) as f64;
-        let (name, calls, rows, time) = (&call.name, call.calls, call.rows, duration_text(call.time));
-        format!("{name}: {rows} rows in {calls} calls, {time}, {nanos:.0} ns a row")
-    };
-    let calls: Vec<String> = measure.calls.iter().map(told).collect();
-    if !calls.is_empty() {
-        shown.push(("functions", calls.join("; ")));
-    }
-    shown
-}
-
-/// The larger of two row counts by the smaller, none below 1.
-///
-/// Source: Moerkotte, Neumann, Steidl, "Preventing Bad Plans by Bounding the Impact of Cardinality Estimation Errors",
-/// VLDB 2009.
-pub(crate) fn q_error(estimated: f64, found: f64) -> f64 {
-    let (estimated, found) = (estimated.max(1.0), found.max(1.0));
-    (estimated / found).max(found / estimated)
-}
 
 fn transaction_state(message: &str) -> Error {
     Error::TransactionState { message: message.to_string() }

@@ -33,6 +33,15 @@ impl Profile {
     }
 }
 
+/// The larger of two row counts by the smaller, none below 1.
+///
+/// Source: Moerkotte, Neumann, Steidl, "Preventing Bad Plans by Bounding the Impact of Cardinality Estimation Errors",
+/// VLDB 2009.
+pub(crate) fn q_error(estimated: f64, found: f64) -> f64 {
+    let (estimated, found) = (estimated.max(1.0), found.max(1.0));
+    (estimated / found).max(found / estimated)
+}
+
 pub(crate) fn duration_text(duration: Duration) -> String {
     format!("{:.3} ms", duration.as_secs_f64() * 1e3)
 }
@@ -50,7 +59,7 @@ mod tests {
         let plan = connection.execute(sql).unwrap().value(0, 0).unwrap().to_string();
         assert!(plan.contains("\"rows\": 0,") && plan.contains("\"q_error\": "), "{plan}");
         assert_eq!(
-            [(10.0, 5.0), (5.0, 10.0), (0.1, 0.0)].map(|(e, f)| crate::execute::q_error(e, f)),
+            [(10.0, 5.0), (5.0, 10.0), (0.1, 0.0)].map(|(e, f)| super::q_error(e, f)),
             [2.0, 2.0, 1.0]
         );
     }

@@ -109,7 +109,8 @@ pub(crate) fn foreign_key(schema: &TableSchema, key: &ForeignKey) -> String {
     );
     for (event, action) in [("DELETE", key.on_delete), ("UPDATE", key.on_update)] {
         let words = match action {
-            ReferenceAction::Restrict => continue,
+            ReferenceAction::NoAction => continue,
+            ReferenceAction::Restrict => "RESTRICT",
             ReferenceAction::Cascade => "CASCADE",
             ReferenceAction::SetNull => "SET NULL",
             ReferenceAction::SetDefault => "SET DEFAULT",

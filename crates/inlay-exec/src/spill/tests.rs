@@ -38,6 +38,7 @@ pub(crate) fn context_with(limit: u64, threads: usize, space: &Arc<TempSpace>) -
     ExecContext {
         batch_rows: inlay_types::VECTOR_SIZE,
         progress: Arc::default(),
+        measured: None,
         statement: None,
         workers: Workers::new(threads),
         interrupt: Interrupt::new(),

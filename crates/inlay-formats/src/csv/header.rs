@@ -1,6 +1,7 @@
 //! Names of columns from the first line of a file.
 
 use inlay_types::LogicalType;
+use inlay_types::keywords::{self, Category};
 use std::collections::HashMap;
 
 /// Names of columns that have none.
@@ -40,84 +41,8 @@ fn unique(name: String, taken: &mut Taken) -> String {
     }
 }
 
-/// Words that need quotes as names of columns.
-const RESERVED: &[&str] = &[
-    "all",
-    "analyse",
-    "analyze",
-    "and",
-    "any",
-    "array",
-    "as",
-    "asc",
-    "asymmetric",
-    "both",
-    "case",
-    "cast",
-    "check",
-    "collate",
-    "column",
-    "constraint",
-    "create",
-    "default",
-    "deferrable",
-    "desc",
-    "describe",
-    "distinct",
-    "do",
-    "else",
-    "end",
-    "except",
-    "false",
-    "fetch",
-    "for",
-    "foreign",
-    "from",
-    "grant",
-    "group",
-    "having",
-    "in",
-    "initially",
-    "intersect",
-    "into",
-    "lateral",
-    "leading",
-    "limit",
-    "not",
-    "null",
-    "offset",
-    "on",
-    "only",
-    "or",
-    "order",
-    "pivot",
-    "placing",
-    "primary",
-    "qualify",
-    "references",
-    "returning",
-    "select",
-    "show",
-    "some",
-    "summarize",
-    "symmetric",
-    "table",
-    "then",
-    "to",
-    "trailing",
-    "true",
-    "union",
-    "unique",
-    "unpivot",
-    "using",
-    "variadic",
-    "when",
-    "where",
-    "window",
-    "with",
-];
-
-/// `normalize_names`: names that need no quotes: letters, digits and underscores, in lower case.
+/// `normalize_names`: names that need no quotes: letters, digits and underscores, in lower case. One that is
+/// a word of the language gets an underscore, but those that DuckDB spares.
 pub(super) fn normalize(columns: &mut [(String, LogicalType)]) {
     let mut taken = Taken::with_capacity(columns.len());
     for (name, _) in columns {
@@ -133,7 +58,7 @@ pub(super) fn normalize(columns: &mut [(String, LogicalType)]) {
         let mut plain = plain.trim_matches('_').to_string();
         if plain.is_empty()
             || plain.starts_with(|c: char| c.is_ascii_digit())
-            || RESERVED.contains(&plain.as_str())
+            || !matches!(keywords::category_of(&plain), None | Some(Category::ColumnName))
         {
             plain.insert(0, '_');
         }

@@ -70,7 +70,7 @@ pub(super) static TABLE: &[Aggregate] = &[
         "bitstring_agg",
         &[],
         "bitstring_agg(integer) -> BIT\nbitstring_agg(integer, min, max) -> BIT",
-        "a bit for each number from min to max, 1 where it occurs; without these, from the group's least to its largest number",
+        "a bit for each number from min to max, 1 where it occurs; without these, from the least to the largest number of all groups",
         |args| {
             static RULES: AggregateRules = AggregateRules::new("bitstring_agg", frequency::bitstring).idempotent();
             let (arg, low, high) = match args {

@@ -439,10 +439,10 @@ fn json_contains(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
 /// Parts compared for one row, so that nested arrays cannot take forever.
 const COMPARISONS_MAX: u32 = 1 << 24;
 
-/// The type as which a value is written: fractions as DOUBLE, everything else as its text.
+/// The type as which a value is written: fractions as DOUBLE if it has all their digits, everything else as its text.
 fn written_as(ty: &LogicalType) -> LogicalType {
     match ty {
-        LogicalType::Real | LogicalType::Decimal { .. } => LogicalType::Double,
+        LogicalType::Real | LogicalType::Decimal { precision: ..=15, .. } => LogicalType::Double,
         _ => Varchar,
     }
 }

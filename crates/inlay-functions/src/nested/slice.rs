@@ -1,4 +1,4 @@
-//! `x[a:b:s]`: parts of lists and texts.
+//! `x[a:b:s]`: parts of lists, texts and blobs.
 //!
 //! Bounds count from 1, or from -1 at the end, and both belong to the part. A bound that is an empty list of no type is
 //! absent (`x[:3]`), as in DuckDB; a NULL bound makes the part NULL. A step below zero goes from the first bound down to the
@@ -9,7 +9,7 @@ use super::{element, is_integer};
 use crate::registry::Function;
 use inlay_kernels::function::kernel;
 use inlay_kernels::resolve::{ArgType, ResolveOptions, Resolved};
-use inlay_types::LogicalType::{BigInt, Varchar};
+use inlay_types::LogicalType::{BigInt, Blob, Varchar};
 use inlay_types::nested::Sequence;
 use inlay_types::{Error, LogicalType, Result};
 
@@ -20,6 +20,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[Function::typed(
         "list_slice(LIST, first, last) -> LIST",
         "list_slice(LIST, first, last, step) -> LIST",
         "list_slice(VARCHAR, first, last) -> VARCHAR",
+        "list_slice(BLOB, first, last) -> BLOB",
     ],
     resolve,
     "the elements from one position to another, both included",
@@ -46,9 +47,10 @@ fn resolve(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
             (LogicalType::list((**element).clone()), Some((**element).clone()))
         }
         (LogicalType::Varchar | LogicalType::Null, 2) => (Varchar, None),
+        (LogicalType::Blob, 2) => (Blob, None),
         _ => return None,
     };
-    let source_type = if element.is_some() { source.ty.clone() } else { Varchar };
+    let source_type = if element.is_some() { source.ty.clone() } else { ty.clone() };
     let types = std::iter::once(source_type).chain(bound_types).collect();
     let returns = ty.clone();
     let kernel = kernel(move |args, len, out| {
@@ -77,6 +79,12 @@ fn resolve(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
                     }
                     let parts: Vec<_> = places.map(|index| source.get(index)).collect();
                     out.push_list(element, &parts)
+                }
+                None if ty == Blob => {
+                    let mut places = places(first, last, Bound::Absent, source.len())?;
+                    let from = places.next();
+                    let part = from.map(|from| &source[from..places.last().unwrap_or(from) + 1]);
+                    out.push(Some(part.unwrap_or_default()))
                 }
                 None => out.push(Some(slice_text(source, first, last)?)),
             }

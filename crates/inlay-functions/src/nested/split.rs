@@ -1,15 +1,17 @@
 //! Texts taken apart into lists, and lists joined into texts.
 
 use super::is_text;
-use super::rows::{Texts, each, each_known};
+use super::rows::{Part, Texts, each, each_known};
 use crate::regex::Regexes;
 use crate::registry::Function;
 use inlay_kernels::function::kernel;
 use inlay_kernels::resolve::{ArgType, Resolved};
 use inlay_types::LogicalType::{BigInt, Varchar};
+use inlay_types::limits::{self, Meter};
 use inlay_types::nested::Sequence;
-use inlay_types::{Error, LogicalType, Result, Vector, limits};
+use inlay_types::{Error, LogicalType, Result, Vector};
 use regex::bytes::Regex;
+use std::ops::Range;
 
 /// See the module documentation.
 pub(crate) static FUNCTIONS: &[Function] = &[
@@ -40,9 +42,10 @@ pub(crate) static FUNCTIONS: &[Function] = &[
             "regexp_extract_all(VARCHAR, pattern) -> VARCHAR[]",
             "regexp_extract_all(VARCHAR, pattern, group) -> VARCHAR[]",
             "regexp_extract_all(VARCHAR, pattern, group, options) -> VARCHAR[]",
+            "regexp_extract_all(VARCHAR, pattern, names, options) -> STRUCT(...)[]",
         ],
         |args, _| resolve_extract_all(args),
-        "all matches of a regular expression, or a group of each",
+        "all matches of a regular expression, or a group of each, NULL where it took no part, or named groups",
         "regexp_extract_all('Peter: 33, Paul: 14', '(\\w+): (\\d+)', 2) = '[33, 14]'",
     )
     .special_nulls(),
@@ -139,18 +142,53 @@ fn resolve_extract_all(args: &[ArgType]) -> Option<Resolved> {
             let index = index.ok_or_else(|| {
                 Error::invalid_argument(format!("the regular expression has no group {group}"))
             })?;
-            out.push_texts(|list| {
-                if index == 0 {
-                    return regex.find_iter(source).try_for_each(|found| list.push(found.as_bytes()));
-                }
-                let mut captures = regex.captures_iter(source);
-                captures.try_for_each(|found| {
-                    list.push(found.get(index).map_or(&b""[..], |group| group.as_bytes()))
-                })
-            })
+            if index == 0 {
+                return out.push_texts(|list| {
+                    each_match(
+                        source,
+                        |from| regex.find_at(source, from).map(|found| (found.range(), found)),
+                        |found| list.push(found.as_bytes()),
+                    )
+                });
+            }
+            // A group that took no part in a match is NULL.
+            let (mut groups, mut meter) = (Vec::new(), Meter::new());
+            let captures = |from| {
+                let found = regex.captures_at(source, from)?;
+                Some((found.get(0)?.range(), found))
+            };
+            each_match(source, captures, |found| {
+                meter.add(2 * size_of::<Part<'_>>())?;
+                groups.push(found.get(index).map(|group| group.as_bytes()));
+                Ok(())
+            })?;
+            out.push_list(&Varchar, &groups)
         })
     });
     Some(Resolved::fallible(types, returns, kernel))
+}
+
+/// Calls `use_match` for each match, of which `next` finds the first from a byte on. An empty one may stand right behind the one
+/// before, as in PostgreSQL and DuckDB, which the iterators of the crate pass over.
+fn each_match<T>(
+    source: &[u8],
+    next: impl Fn(usize) -> Option<(Range<usize>, T)>,
+    mut use_match: impl FnMut(T) -> Result<()>,
+) -> Result<()> {
+    let mut from = 0;
+    while let Some((range, found)) = next(from) {
+        use_match(found)?;
+        from = range.end;
+        if range.is_empty() {
+            let is_inside = |byte: &u8| (0x80..0xC0).contains(byte);
+            from += 1;
+            from += source.iter().skip(from).take_while(|byte| is_inside(byte)).count();
+        }
+        if from > source.len() {
+            break;
+        }
+    }
+    Ok(())
 }
 
 fn resolve_join(args: &[ArgType]) -> Option<Resolved> {

@@ -307,7 +307,8 @@ impl Binder<'_> {
         let added = self.new_column(&database, &altering.schema, column, &mut Vec::new())?;
         let index = altering.schema.columns.len();
         altering.schema.columns.push(added);
-        self.check_generated(&altering.schema, index, column)?;
+        self.type_generated(&mut altering.schema, std::slice::from_ref(column))?;
+        self.check_generated(&database, &altering.schema, index, column)?;
         let added = &altering.schema.columns[index];
         let value = match &column.origin {
             ColumnOrigin::Computed(expr, _) => {

@@ -3,7 +3,7 @@
 //! A collation is a sequence of functions, as `NOCASE.NOACCENT`, or the order of a language, as `de` or `sv_SE`, or both;
 //! it holds for the comparison, IN, BETWEEN, ORDER BY, PARTITION BY, GROUP BY, `min` or `max` that it is written in, and
 //! wherever texts made of this one are compared, searched or made distinct, as in DuckDB. The same goes for a column that
-//! has one, of a table or of a query. What is written becomes a call of [`COLLATE`], which changes nothing and is gone once
+//! has one, of a table or of a query. Texts without one compare by the session's `default_collation`, but are searched as they are. What is written becomes a call of [`COLLATE`], which changes nothing and is gone once
 //! everything is bound; what a collation has made of a text is marked in the same way, so that it is not done again.
 
 use super::lambda::lambda_of;
@@ -130,41 +130,53 @@ fn mark_of(expr: &Expr) -> Option<Arc<str>> {
     }
 }
 
+/// Fails unless a collation of this name exists.
+pub fn check_collation(name: &str) -> Result<()> {
+    steps_of(name).map(|_| ())
+}
+
+fn steps_of(name: &str) -> Result<Vec<Step>> {
+    let mut steps = Vec::new();
+    let mut locale = None;
+    let plain = name.replace('"', "");
+    for part in plain.split('.') {
+        let part = part.trim().to_lowercase();
+        if let Some((_, function)) = COLLATIONS.iter().find(|(known, _)| *known == part) {
+            steps.extend(function.map(Step::Function));
+            continue;
+        }
+        match locale_of(&part) {
+            Some(found) if locale.is_none() => locale = Some(found),
+            Some(_) => {
+                return Err(Error::bind(format!("the collation {plain} names two languages: write one")));
+            }
+            None => return Err(unknown_collation(&part)),
+        }
+    }
+    steps.extend(locale.map(Step::Locale));
+    Ok(steps)
+}
+
+fn unknown_collation(part: &str) -> Error {
+    let known = COLLATIONS.iter().map(|(known, _)| *known).chain(LOCALES.iter().copied());
+    let near = near_names(part, known);
+    let hint = near.first().map_or_else(
+        || "there are NOCASE, NOACCENT, NFC, BINARY, C, POSIX and languages as de or de_AT".to_string(),
+        |near| format!("did you mean {}?", if near.len() > 5 { near.to_uppercase() } else { near.clone() }),
+    );
+    Error::bind(format!("collation \"{part}\" does not exist")).with_hint(hint)
+}
+
 impl Binder<'_> {
     /// The steps of a collation by its name.
     pub(super) fn collation(&self, name: &str, pos: Pos) -> Result<Vec<Step>> {
-        let mut steps = Vec::new();
-        let mut locale = None;
-        let plain = name.replace('"', "");
-        for part in plain.split('.') {
-            let part = part.trim().to_lowercase();
-            if let Some((_, function)) = COLLATIONS.iter().find(|(known, _)| *known == part) {
-                steps.extend(function.map(Step::Function));
-                continue;
-            }
-            match locale_of(&part) {
-                Some(found) if locale.is_none() => locale = Some(found),
-                Some(_) => {
-                    let message = format!("the collation {plain} names two languages: write one");
-                    return Err(self.at(Error::bind(message), pos));
-                }
-                None => return Err(self.at(self.unknown_collation(&part), pos)),
-            }
-        }
-        steps.extend(locale.map(Step::Locale));
-        Ok(steps)
+        steps_of(name).map_err(|error| self.at(error, pos))
     }
 
-    fn unknown_collation(&self, part: &str) -> Error {
-        let known = COLLATIONS.iter().map(|(known, _)| *known).chain(LOCALES.iter().copied());
-        let near = near_names(part, known);
-        let hint = near.first().map_or_else(
-            || "there are NOCASE, NOACCENT, NFC, BINARY, C, POSIX and languages as de or de_AT".to_string(),
-            |near| {
-                format!("did you mean {}?", if near.len() > 5 { near.to_uppercase() } else { near.clone() })
-            },
-        );
-        Error::bind(format!("collation \"{part}\" does not exist")).with_hint(hint.to_string())
+    /// What texts without a collation of their own compare by: `default_collation`. What a table holds, such as a CHECK, means
+    /// the same in all sessions.
+    fn default_collation(&self, expr: &Expr) -> Option<&str> {
+        self.context.default_collation.filter(|_| !self.is_stored && expr.ty() == LogicalType::Varchar)
     }
 
     /// What an expression is grouped and sorted by.
@@ -217,9 +229,18 @@ impl Binder<'_> {
         }
     }
 
-    /// As [`Binder::implied_collation`], its steps.
+    /// The steps of a text's own collation, or of the session's default.
     pub(super) fn implied_steps(&self, expr: &Expr, pos: Pos) -> Result<Collation> {
-        self.implied_collation(expr).map(|name| self.collation(&name, pos)).transpose()
+        match self.collation_or_done(expr) {
+            Some(done) if *done == *DONE => Ok(None),
+            Some(own) => self.collation(&own, pos).map(Some),
+            None => self.default_collation(expr).map(|name| self.collation(name, pos)).transpose(),
+        }
+    }
+
+    /// Whether the texts of a column compare otherwise than by their bytes.
+    pub(super) fn is_collated(&self, column: ColumnId) -> bool {
+        self.columns.collation(column).is_some() || self.default_collation(&self.column(column)).is_some()
     }
 
     /// What texts are grouped and sorted by, whose columns may have collations.
@@ -236,7 +257,10 @@ impl Binder<'_> {
             return Ok((left, right));
         }
         let name = match (self.collation_or_done(&left), self.collation_or_done(&right)) {
-            (None, None) => return Ok((left, right)),
+            (None, None) => match self.default_collation(&left).or_else(|| self.default_collation(&right)) {
+                Some(name) => Arc::from(name),
+                None => return Ok((left, right)),
+            },
             (Some(done), _) | (_, Some(done)) if *done == *DONE => return Ok((left, right)),
             (Some(left), Some(right)) if !left.eq_ignore_ascii_case(&right) => {
                 let message = format!(
@@ -377,8 +401,7 @@ impl Binder<'_> {
         let pos = Pos::default();
         let mut steps = Vec::with_capacity(output.len());
         for column in &output {
-            let name = self.columns.collation(column.id).cloned();
-            steps.push(name.map(|name| self.collation(&name, pos)).transpose()?);
+            steps.push(self.implied_steps(&self.column(column.id), pos)?);
         }
         let mut conditions = Vec::new();
         if all {

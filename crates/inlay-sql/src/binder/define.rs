@@ -8,7 +8,7 @@ use super::select::ITEMS_MAX;
 use crate::parser::ast::{
     self, ColumnOrigin, ConstraintKind, Ident, ObjectName, OnExisting, Pos, SequenceOptions,
 };
-use crate::plan;
+use crate::plan::{self, Expr};
 use inlay_catalog::{
     CatalogEntry, ColumnSchema, MAIN, SequenceSchema, TEMPORARY, TableEntry, TableSchema, bare_name,
     qualified,
@@ -71,8 +71,9 @@ impl Binder<'_> {
                 let added = self.new_column(&database, &schema, column, &mut sequences)?;
                 schema.columns.push(added);
             }
+            self.type_generated(&mut schema, &create.columns)?;
             for (index, column) in create.columns.iter().enumerate() {
-                self.check_generated(&schema, index, column)?;
+                self.check_generated(&database, &schema, index, column)?;
             }
         }
         self.check_size(&schema, create.constraints.len(), create.name.pos())?;
@@ -131,7 +132,12 @@ impl Binder<'_> {
         sequences: &mut Vec<SequenceSchema>,
     ) -> Result<ColumnSchema> {
         let (name, pos) = (&column.name.value, column.name.pos);
-        let ty = self.known_type(&column.data_type, pos)?;
+        let is_untyped = column.data_type == LogicalType::Null;
+        if is_untyped && !matches!(column.origin, ColumnOrigin::Computed(..)) {
+            let message = format!("column \"{name}\" has no type");
+            return Err(self.at(Error::Syntax { message }, pos));
+        }
+        let ty = if is_untyped { LogicalType::Null } else { self.known_type(&column.data_type, pos)? };
         let mut added = ColumnSchema::new(name.clone(), ty.clone());
         added.not_null = column.not_null;
         if let Some((expr, text)) = &column.default {
@@ -210,8 +216,52 @@ impl Binder<'_> {
         self.assigned(value, ty, expr.pos).map(drop)
     }
 
+    /// Gives generated columns without a type that of their expression. One may read another, whichever comes first.
+    pub(super) fn type_generated(
+        &mut self,
+        schema: &mut TableSchema,
+        columns: &[ast::ColumnDef],
+    ) -> Result<()> {
+        let first = schema.columns.len().saturating_sub(columns.len());
+        let is_untyped = |schema: &TableSchema, index: usize| schema.columns[index].ty == LogicalType::Null;
+        loop {
+            let mut waiting = None;
+            let mut found = false;
+            for (offset, column) in columns.iter().enumerate() {
+                let index = first + offset;
+                let ColumnOrigin::Computed(expr, _) = &column.origin else { continue };
+                if !is_untyped(schema, index) {
+                    continue;
+                }
+                let read = self.row_expr(schema, expr, "a generated column");
+                let waits = |value: &Expr| positions_read(value).iter().any(|&read| is_untyped(schema, read));
+                match read {
+                    Ok(value) if !waits(&value) => {
+                        schema.columns[index].ty = concrete(value.ty());
+                        found = true;
+                    }
+                    // What reads a column without a type may not be bound yet.
+                    outcome => waiting = Some((column, outcome.map(drop))),
+                }
+            }
+            match waiting {
+                None => return Ok(()),
+                Some(_) if found => {}
+                Some((_, Err(error))) => return Err(error),
+                Some((column, Ok(()))) => return Err(self.computed_from_itself(column)),
+            }
+        }
+    }
+
+    fn computed_from_itself(&self, column: &ast::ColumnDef) -> Error {
+        let name = &column.name.value;
+        let message = format!("generated column \"{name}\" cannot be computed from itself");
+        self.at(Error::bind(message), column.name.pos)
+    }
+
     pub(super) fn check_generated(
         &mut self,
+        database: &str,
         schema: &TableSchema,
         index: usize,
         column: &ast::ColumnDef,
@@ -222,17 +272,13 @@ impl Binder<'_> {
             let message = "a generated column must have the same value each time it is computed";
             return Err(self.at(Error::bind(message), expr.pos));
         }
-        for position in positions_read(&value) {
-            if position == index || matches!(schema.columns[position].origin, Origin::Computed(_)) {
-                let (name, read) = (&column.name.value, &schema.columns[position].name);
-                let message = format!(
-                    "generated column \"{name}\" cannot be computed from generated column \"{read}\""
-                );
-                return Err(self.at(Error::bind(message), expr.pos));
-            }
+        let ty = schema.columns[index].ty.clone();
+        self.assigned(value.clone(), ty, expr.pos)?;
+        let is_generated = |&position: &usize| matches!(schema.columns[position].origin, Origin::Computed(_));
+        if positions_read(&value).iter().any(is_generated) {
+            self.generated(database, schema).map_err(|error| self.at(error, expr.pos))?;
         }
-        let ty = self.known_type(&column.data_type, column.name.pos)?;
-        self.assigned(value, ty, expr.pos).map(drop)
+        Ok(())
     }
 
     /// Adds a constraint to a schema.

@@ -231,9 +231,7 @@ impl Binder<'_> {
     }
 
     fn binary(&mut self, op: BinaryOp, left: &ast::Expr, right: &ast::Expr, pos: Pos) -> Result<Expr> {
-        if let (true, ExprKind::Row(lefts), ExprKind::Row(rights)) =
-            (op.is_comparison(), &left.kind, &right.kind)
-        {
+        if let (true, Some(lefts), Some(rights)) = (op.is_comparison(), left.row_items(), right.row_items()) {
             return self.row_comparison(op, lefts, rights, pos);
         }
         let collation = if op.is_comparison() { self.collation_of(&[left, right])? } else { None };
@@ -279,7 +277,7 @@ impl Binder<'_> {
         })
     }
 
-    fn rows_compared(&mut self, op: BinaryOp, pairs: Vec<(Expr, Expr)>, pos: Pos) -> Result<Expr> {
+    pub(super) fn rows_compared(&mut self, op: BinaryOp, pairs: Vec<(Expr, Expr)>, pos: Pos) -> Result<Expr> {
         let each = |binder: &Self, op: CompareOp, pairs: &[(Expr, Expr)]| {
             let compare = |(l, r): &(Expr, Expr)| binder.comparison(op, l.clone(), r.clone(), pos);
             pairs.iter().map(compare).collect::<Result<Vec<_>>>()
@@ -314,15 +312,15 @@ impl Binder<'_> {
     }
 
     fn in_list(&mut self, input: &ast::Expr, list: &[ast::Expr], pos: Pos) -> Result<Expr> {
-        let is_row = matches!(input.kind, ExprKind::Row(_));
-        let constants = constant_list(list).filter(|_| !is_row);
+        let row = input.row_items();
+        let constants = constant_list(list).filter(|_| row.is_none());
         let list = if constants.is_some() { Cow::Borrowed(list) } else { expanded(list) };
-        if let ExprKind::Row(lefts) = &input.kind {
+        if let Some(lefts) = row {
             let bound = self.exprs(lefts)?;
             return self.once(bound, |binder, bound| {
                 let mut alternatives = Vec::with_capacity(list.len());
                 for item in list.iter() {
-                    let ExprKind::Row(rights) = &item.kind else {
+                    let Some(rights) = item.row_items() else {
                         let error = Error::type_mismatch("a row is IN a list of rows only");
                         return Err(binder.at(error, item.pos));
                     };
@@ -338,11 +336,13 @@ impl Binder<'_> {
         let written: Vec<&ast::Expr> = std::iter::once(input).chain(list.iter()).collect();
         let mut collation = self.collation_of(&written)?;
         let bound = self.expr(input)?;
-        if collation.is_none() {
+        if collation.is_none() && self.implied_collation(&bound).is_some() {
             collation = self.implied_steps(&bound, pos)?;
         }
         let list = match constants {
-            Some(constants) if collation.is_none() => return self.in_constants(bound, constants, pos),
+            Some(constants) if collation.is_none() && self.implied_steps(&bound, pos)?.is_none() => {
+                return self.in_constants(bound, constants, pos);
+            }
             _ => expanded(&list),
         };
         let mut items = self.exprs(&list)?;
@@ -350,6 +350,9 @@ impl Binder<'_> {
             && let Some(item) = items.iter().find(|item| self.implied_collation(item).is_some())
         {
             collation = self.implied_steps(item, pos)?;
+        }
+        if collation.is_none() {
+            collation = self.implied_steps(&bound, pos)?;
         }
         let bound = self.collated(bound, &collation, pos)?;
         if collation.is_some() {

@@ -298,6 +298,10 @@ impl Binder<'_> {
         let mut args: Vec<Expr> = args.into_iter().map(without_null_columns).collect();
         self.fold_constants(name, &mut args, call)?;
         self.check_fraction(name, &mut args, call)?;
+        if let ("bitstring_agg", [arg]) = (name, args.as_mut_slice()) {
+            // It is read three times.
+            *arg = self.computed(arg.clone(), name, pos)?;
+        }
         let name = self.collated_aggregate(name, &mut args, call)?;
         // Each row becomes a document of its own, which the aggregate joins.
         match name {

@@ -15,6 +15,7 @@ mod alter;
 mod altering;
 mod asof;
 mod attempt;
+mod bits;
 mod build;
 mod change;
 mod changing;
@@ -72,6 +73,7 @@ mod unnest;
 mod whole_row;
 mod window;
 
+pub use collate::check_collation;
 pub use databases::Databases;
 pub use define::key_name;
 pub use external::is_built_in;
@@ -143,6 +145,8 @@ pub struct BindContext<'a> {
     pub options: ResolveOptions,
     /// What ORDER BY does when it does not say.
     pub default_order: DefaultOrder,
+    /// What texts without a collation of their own compare by.
+    pub default_collation: Option<&'a str>,
     /// The value of a setting (lower-case name), for `SHOW` and `current_setting`.
     pub setting: &'a dyn Fn(&str) -> Option<Value>,
     /// Runs a query that the meaning of the statement depends on, such as for the columns of a PIVOT.
@@ -217,6 +221,8 @@ struct Binder<'a> {
     given: Vec<once::Given>,
     /// While a stored text is bound: where it is stored, which names without a place mean first.
     stored_in: Option<object::Home>,
+    /// An expression that the schema holds is being bound.
+    is_stored: bool,
     /// While RETURNING of MERGE is bound: the column that `merge_action()` reads.
     merge_action: Option<ColumnId>,
     /// The next SELECT or VALUES is a side of a set operation: a bare NULL stays without a type.
@@ -279,6 +285,7 @@ impl<'a> Binder<'a> {
             open_onces: 0,
             given: Vec::new(),
             stored_in: None,
+            is_stored: false,
             sources: Vec::new(),
             merge_action: None,
             prepared: Vec::new(),

@@ -157,7 +157,7 @@ impl Binder<'_> {
             output.push(Output { id, name: column.name });
         }
         let columns = output.iter().map(|column| column.id).collect();
-        let is_collated = output.iter().any(|column| self.columns.collation(column.id).is_some());
+        let is_collated = output.iter().any(|column| self.is_collated(column.id));
         if is_collated && kind != SetOpKind::Union {
             let sides = [(left_plan, left_columns), (right_plan, right_columns)];
             return self.collated_set_operation(kind, all, sides, output);

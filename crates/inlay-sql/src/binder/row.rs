@@ -80,6 +80,21 @@ impl<'s> Rows<'s> {
     }
 }
 
+/// Nodes of the expression of a generated column, with those of the columns that it reads.
+const GENERATED_NODES_MAX: usize = 10_000;
+
+fn has_more_nodes(expr: &Expr, most: usize) -> bool {
+    let (mut left, mut count) = (vec![expr], 0);
+    while let Some(next) = left.pop() {
+        count += 1;
+        if count > most {
+            return true;
+        }
+        left.extend(next.children());
+    }
+    false
+}
+
 /// From the ids that a scope was made with to positions.
 pub(super) struct Positions(HashMap<ColumnId, Expr>);
 
@@ -167,9 +182,11 @@ impl Binder<'_> {
         };
         let sql = std::mem::replace(&mut self.sql, Arc::clone(&statement.sql));
         let stored_in = self.stored_in.replace(Home::of(database, ""));
+        let is_stored = std::mem::replace(&mut self.is_stored, true);
         let result = inner(self, expr);
         self.sql = sql;
         self.stored_in = stored_in;
+        self.is_stored = is_stored;
         result
     }
 
@@ -202,16 +219,39 @@ impl Binder<'_> {
 
     /// Position and value of each generated column.
     pub(super) fn generated(&mut self, database: &str, schema: &TableSchema) -> Result<Vec<(usize, Expr)>> {
-        let mut generated = self.generated_as_written(database, schema)?;
-        // What an index is on may be a generated column: that is computed at the same time.
-        let of_columns: HashMap<usize, Expr> =
-            generated.iter().filter(|(index, _)| !schema.columns[*index].is_hidden()).cloned().collect();
-        for (index, value) in &mut generated {
-            if schema.columns[*index].is_hidden() {
-                *value = with_columns(value.clone(), |position| of_columns.get(&position).cloned());
+        let written = self.generated_as_written(database, schema)?;
+        // They are computed at the same time: one that reads another, as one that an index is on may, computes that again.
+        let mut known: HashMap<usize, Expr> = HashMap::new();
+        let mut waiting: Vec<&(usize, Expr)> = written.iter().collect();
+        let is_of = |position: usize| written.iter().any(|(index, _)| *index == position);
+        while !waiting.is_empty() {
+            let (count, mut left) = (waiting.len(), Vec::new());
+            for entry in waiting {
+                let (index, value) = entry;
+                let read = positions_read(value);
+                if read.iter().any(|position| is_of(*position) && !known.contains_key(position)) {
+                    left.push(entry);
+                    continue;
+                }
+                let value = with_columns(value.clone(), |position| known.get(&position).cloned());
+                if has_more_nodes(&value, GENERATED_NODES_MAX) {
+                    let column = &schema.columns[*index].name;
+                    let message =
+                        format!("generated column \"{column}\" reads too many others through others");
+                    return Err(Error::out_of_range(message));
+                }
+                known.insert(*index, value);
             }
+            if left.len() == count {
+                let column = left.first().map_or("", |(index, _)| schema.columns[*index].name.as_str());
+                return Err(Error::bind(format!(
+                    "generated column \"{column}\" cannot be computed from itself"
+                )));
+            }
+            waiting = left;
         }
-        Ok(generated)
+        let in_order = written.iter().filter_map(|(index, _)| Some((*index, known.remove(index)?)));
+        Ok(in_order.collect())
     }
 
     /// As [`Binder::generated`], over the generated columns that an indexed expression names.

@@ -131,6 +131,7 @@ impl Binder<'_> {
             let groups = std::mem::take(&mut clauses.groups);
             let written: Vec<ColumnId> = groups.iter().map(|(id, _)| *id).collect();
             let groups = self.collated_groups(groups, &mut aggregates)?;
+            let bits = if has_group_by { self.bits_of_groups(&mut aggregates)? } else { Vec::new() };
             plan = match &select.group_by {
                 GroupBy::Sets { sets, .. } => {
                     let positions =
@@ -145,6 +146,7 @@ impl Binder<'_> {
                     self.without_sets(plan, groupings)
                 }
             };
+            plan = self.with_common_range(plan, &bits)?;
         }
         plan = attach(plan, std::mem::take(&mut clauses.having_pending), &self.columns);
         plan = filter(plan, std::mem::take(&mut clauses.having));

@@ -10,6 +10,9 @@ use inlay_types::{Error, LogicalType, Result, Value};
 
 /// What ATTACH knows in its parentheses.
 const ATTACH_OPTIONS: [&str; 4] = ["read_only", "read_write", "type", "access_mode"];
+/// How DuckDB's files are written, which is nothing here: taken without effect.
+const TUNING_OPTIONS: [&str; 5] =
+    ["storage_version", "row_group_size", "block_size", "compress", "recovery_mode"];
 
 impl Binder<'_> {
     /// One row per attached database.
@@ -123,11 +126,13 @@ impl Binder<'_> {
             let text = value.to_string().to_lowercase();
             let truth = matches!(text.as_str(), "true" | "1" | "on" | "t");
             match (key.as_str(), text.as_str()) {
-                ("read_only", _) => read_only = Some(truth),
-                ("read_write", _) => read_only = Some(!truth),
+                ("read_only" | "readonly", _) => read_only = Some(truth),
+                ("read_write" | "readwrite", _) => read_only = Some(!truth),
                 ("access_mode", "read_only") => read_only = Some(true),
                 ("access_mode", "read_write") => read_only = Some(false),
-                ("access_mode", "automatic") | ("type", "inlay") => {}
+                // A script that says what DuckDB's files are made like means no other data by it.
+                ("access_mode", "automatic") | ("type", "inlay" | "duckdb") => {}
+                (key, _) if TUNING_OPTIONS.contains(&key) => {}
                 ("type" | "access_mode", _) => {
                     return Err(self.at(Error::unsupported(format!("ATTACH with {key} {text}")), at));
                 }

@@ -47,6 +47,9 @@ impl Binder<'_> {
             "strptime" | "try_strptime" if matches!(arguments, [_, formats] if is_list(formats)) => {
                 self.first_format(name, arguments, pos)?
             }
+            "regexp_extract_all" if matches!(arguments.len(), 3 | 4) => {
+                return self.all_named_groups(arguments, pos);
+            }
             "regexp_extract" if arguments.len() >= 3 => self.regexp_extract(arguments, pos)?,
             "try" => self.attempt(call, pos)?,
             "<=>" => self.same_or_distance(name, arguments, pos)?,

@@ -121,6 +121,7 @@ fn with_context<T>(attached: &Attached, inner: impl FnOnce(&BindContext<'_>) -> 
         named_parameters: &[],
         options: ResolveOptions::default(),
         default_order: Default::default(),
+        default_collation: None,
         setting: &|_| None,
         run: None,
         slots: None,
@@ -182,7 +183,7 @@ fn create_table_fills_the_schema() {
         (key.name.as_str(), key.table.as_str(), &key.referenced[..]),
         ("orders_customer_fkey", "customer", &["id".to_string()][..])
     );
-    assert_eq!((key.on_delete, key.on_update), (ReferenceAction::Cascade, ReferenceAction::Restrict));
+    assert_eq!((key.on_delete, key.on_update), (ReferenceAction::Cascade, ReferenceAction::NoAction));
     assert_eq!(orders.checks[0].name, "orders_amount_check");
     assert_eq!(orders.columns[4].origin, Origin::Computed("amount * price".into()));
     assert_eq!(schema_of("part").keys, [vec![0, 1]]);

@@ -212,10 +212,7 @@ impl Binder<'_> {
         query: &ast::Query,
         pos: Pos,
     ) -> Result<(Plan, Vec<Expr>)> {
-        let inputs: Vec<&ast::Expr> = match &input.kind {
-            ExprKind::Row(items) => items.iter().collect(),
-            _ => vec![input],
-        };
+        let inputs = input.row_items().unwrap_or(std::slice::from_ref(input));
         let mut values = Vec::with_capacity(inputs.len());
         for item in inputs {
             let value = self.expr(item)?;
@@ -230,7 +227,9 @@ impl Binder<'_> {
             return Err(self.at(Error::bind(message), pos));
         }
         if values.len() > 1 && op != BinaryOp::Equal {
-            return Err(self.at(Error::unsupported("ANY or ALL of rows with an operator other than ="), pos));
+            let columns = bound.output.iter().map(|column| self.column(column.id)).collect::<Vec<_>>();
+            let compared = self.rows_compared(op, values.into_iter().zip(columns).collect(), pos)?;
+            return Ok((bound.plan, vec![compared]));
         }
         let mut conditions = Vec::with_capacity(values.len());
         for (value, column) in values.into_iter().zip(&bound.output) {

@@ -59,15 +59,20 @@ impl Binder<'_> {
         let has_subquery = !pending.is_empty();
         scope.window_pending.extend(pending);
         let same = scope.windows.iter().find(|(_, known)| *known == window && !has_subquery);
-        if let Some((id, _)) = same
-            && window.expressions().into_iter().all(Expr::is_deterministic)
-        {
-            let id = *id;
-            return Ok(if is_untyped { Expr::literal(Value::Null) } else { self.columns.expr(id) });
+        let same = same.filter(|_| window.expressions().into_iter().all(Expr::is_deterministic));
+        let id = match same.map(|(id, _)| *id) {
+            Some(id) => id,
+            None => {
+                let id = self.columns.add(name, window.return_type());
+                self.scope()?.windows.push((id, window.clone()));
+                id
+            }
+        };
+        let value = self.columns.expr(id);
+        match self.bits_of_frames(&window, &value, pos)? {
+            _ if is_untyped => Ok(Expr::literal(Value::Null)),
+            bits => Ok(bits.unwrap_or(value)),
         }
-        let id = self.columns.add(name, window.return_type());
-        self.scope()?.windows.push((id, window));
-        Ok(if is_untyped { Expr::literal(Value::Null) } else { self.columns.expr(id) })
     }
 
     /// A histogram whose bins come with the rows: of each frame's values, by the first bins of the frame.

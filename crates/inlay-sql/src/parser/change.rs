@@ -13,6 +13,42 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
 
+/// The table whose columns are named.
+#[derive(Clone, Copy)]
+struct Owner<'a> {
+    table: &'a ObjectName,
+    alias: Option<&'a Ident>,
+}
+
+impl Owner<'_> {
+    /// The column that a name means, which may be qualified by the table, or by its alias.
+    fn column(self, mut parts: Vec<Ident>) -> Result<Ident> {
+        let Some(column) = parts.pop() else { return last_of(parts) };
+        let own: &[Ident] = self.alias.map_or(&self.table.parts, std::slice::from_ref);
+        let is_own = parts.len() <= own.len()
+            && parts.iter().rev().zip(own.iter().rev()).all(|(part, own)| same_name(&part.value, &own.value));
+        if is_own {
+            return Ok(column);
+        }
+        let written: Vec<&str> = parts.iter().map(|part| part.value.as_str()).collect();
+        let (written, own) =
+            (written.join("."), self.alias.map_or_else(|| self.table.to_string(), |a| a.value.clone()));
+        Err(Error::bind(format!(
+            "only columns of \"{own}\" are changed here: \"{written}\" is another name; a field of a struct is changed by \
+             SET s = struct_update(s, field := value)"
+        )))
+    }
+}
+
+fn same_name(left: &str, right: &str) -> bool {
+    left.to_lowercase() == right.to_lowercase()
+}
+
+/// The only part of a name that nothing qualifies.
+fn last_of(mut parts: Vec<Ident>) -> Result<Ident> {
+    parts.pop().ok_or_else(|| Error::Syntax { message: "a column name is missing".into() })
+}
+
 impl Reader<'_> {
     /// `INSERT [OR REPLACE | OR IGNORE] INTO table [AS alias] [BY NAME] [(columns)] source [ON CONFLICT ...] [RETURNING ...]`.
     pub(super) fn insert(&mut self) -> Result<StatementKind> {
@@ -25,7 +61,8 @@ impl Reader<'_> {
         if !by_name {
             self.words(&["by", "position"]);
         }
-        let columns = if self.starts_column_list() { self.column_list()? } else { Vec::new() };
+        let owner = Owner { table: &table, alias: alias.as_ref() };
+        let columns = if self.starts_column_list() { self.column_list(Some(owner))? } else { Vec::new() };
         let overriding = match (self.words(&["overriding", "system", "value"]), self.word("overriding")) {
             (true, _) => Some(Overriding::System),
             (false, true) => {
@@ -41,7 +78,7 @@ impl Reader<'_> {
             if on_conflict.is_some() {
                 return self.syntax("no ON CONFLICT behind INSERT OR REPLACE or OR IGNORE");
             }
-            on_conflict = Some(self.on_conflict(pos)?);
+            on_conflict = Some(self.on_conflict(Owner { table: &table, alias: alias.as_ref() }, pos)?);
         }
         let returning = self.returning()?;
         Ok(StatementKind::Insert(Box::new(Insert {
@@ -104,7 +141,7 @@ impl Reader<'_> {
         let mut ctes = Vec::new();
         loop {
             let name = self.identifier()?;
-            let columns = if self.starts_column_list() { self.column_list()? } else { Vec::new() };
+            let columns = if self.starts_column_list() { self.column_list(None)? } else { Vec::new() };
             self.expect_word("as")?;
             self.word("not");
             self.word("materialized");
@@ -144,35 +181,41 @@ impl Reader<'_> {
             && self.parser.peek_nth_token_ref(1).token != Token::LParen
     }
 
-    fn column_list(&mut self) -> Result<Vec<Ident>> {
+    /// Names of columns; of a table's they may be qualified by it.
+    fn column_list(&mut self, owner: Option<Owner<'_>>) -> Result<Vec<Ident>> {
         self.expect(&Token::LParen)?;
         self.until_closed(|reader| {
-            let mut column = reader.identifier()?;
-            while reader.parser.consume_token(&Token::Period) {
-                column = reader.identifier()?;
+            let mut parts = vec![reader.identifier()?];
+            while owner.is_some() && reader.parser.consume_token(&Token::Period) {
+                parts.push(reader.identifier()?);
             }
-            Ok(column)
+            let pos = parts.first().map_or(Pos::default(), |part| part.pos);
+            let owned = owner.map_or_else(|| last_of(parts.clone()), |owner| owner.column(parts.clone()));
+            owned.map_err(|error| error.at(pos.line, pos.column, reader.sql))
         })
     }
 
     /// `(a, lower(b)) [WHERE filter]`.
-    fn conflict_target(&mut self) -> Result<ConflictTarget> {
+    fn conflict_target(&mut self, owner: Owner<'_>) -> Result<ConflictTarget> {
         self.expect(&Token::LParen)?;
         let keys = self.until_closed(Self::expression)?;
         let filter = if self.word("where") { Some(self.expression()?) } else { None };
         let column = |key: &Expr| match &key.kind {
-            ExprKind::Column(parts) => parts.last().cloned(),
+            ExprKind::Column(parts) => {
+                let column = owner.column(parts.clone());
+                Some(column.map_err(|error| error.at(key.pos.line, key.pos.column, self.sql)))
+            }
             _ => None,
         };
-        Ok(match keys.iter().map(column).collect::<Option<Vec<Ident>>>() {
-            Some(columns) if filter.is_none() => ConflictTarget::Columns(columns),
+        Ok(match keys.iter().map(column).collect::<Option<Result<Vec<Ident>>>>() {
+            Some(columns) if filter.is_none() => ConflictTarget::Columns(columns?),
             _ => ConflictTarget::Index { keys, filter },
         })
     }
 
-    fn on_conflict(&mut self, pos: Pos) -> Result<OnConflict> {
+    fn on_conflict(&mut self, owner: Owner<'_>, pos: Pos) -> Result<OnConflict> {
         let target = if self.parser.peek_token_ref().token == Token::LParen {
-            self.conflict_target()?
+            self.conflict_target(owner)?
         } else if self.words(&["on", "constraint"]) {
             ConflictTarget::Constraint(self.identifier()?)
         } else {
@@ -188,7 +231,7 @@ impl Reader<'_> {
         let first_token = self.next_index();
         let assignments = self.parser.parse_comma_separated(Parser::parse_assignment);
         let assignments = assignments.map_err(|error| parse_error(&error, self.sql))?;
-        let assignments = self.context(first_token).assignments(assignments)?;
+        let assignments = self.context(first_token).assignments(assignments, owner)?;
         let filter = if self.word("where") { Some(self.expression()?) } else { None };
         Ok(OnConflict { pos, target, action: ConflictAction::Update { assignments, filter } })
     }
@@ -227,22 +270,29 @@ impl Context<'_, '_> {
         items.map(convert).transpose()
     }
 
-    fn assignments(&self, written: Vec<ast::Assignment>) -> Result<Vec<(Ident, Expr)>> {
+    /// The column of a table that is changed.
+    fn column_of(&self, owner: Owner<'_>, name: &ast::ObjectName) -> Result<Ident> {
+        let name = self.object_name(name)?;
+        let pos = name.pos();
+        owner.column(name.parts).map_err(|error| self.at(error, pos))
+    }
+
+    fn assignments(&self, written: Vec<ast::Assignment>, owner: Owner<'_>) -> Result<Vec<(Ident, Expr)>> {
         let mut assignments = Vec::with_capacity(written.len());
         for assignment in written {
             match (assignment.target, assignment.value) {
                 (ast::AssignmentTarget::ColumnName(column), value) => {
-                    assignments.push((self.column_name(&column)?, self.expr(value)?));
+                    assignments.push((self.column_of(owner, &column)?, self.expr(value)?));
                 }
                 (ast::AssignmentTarget::Tuple(columns), ast::Expr::Tuple(values))
                     if columns.len() == values.len() =>
                 {
                     for (column, value) in columns.iter().zip(values) {
-                        assignments.push((self.column_name(column)?, self.expr(value)?));
+                        assignments.push((self.column_of(owner, column)?, self.expr(value)?));
                     }
                 }
                 (ast::AssignmentTarget::Tuple(columns), _) => {
-                    let pos = columns.first().map(|column| self.column_name(column)).transpose()?;
+                    let pos = columns.first().map(|column| self.column_of(owner, column)).transpose()?;
                     let error = unsupported("SET (a, b) = something other than a row of as many values");
                     return Err(self.at(error, pos.map_or(Pos::default(), |column| column.pos)));
                 }
@@ -257,7 +307,8 @@ impl Context<'_, '_> {
         if update.or.is_some() || update.limit.is_some() || !update.order_by.is_empty() {
             return refuse("UPDATE OR ... and UPDATE with ORDER BY or LIMIT");
         }
-        let assignments = self.assignments(update.assignments)?;
+        let owner = Owner { table: &table, alias: alias.as_ref() };
+        let assignments = self.assignments(update.assignments, owner)?;
         let from = match update.from {
             None => Vec::new(),
             Some(ast::UpdateTableFromKind::BeforeSet(from) | ast::UpdateTableFromKind::AfterSet(from)) => {
@@ -303,18 +354,20 @@ impl Context<'_, '_> {
                 return Err(self.at(unsupported("MERGE ... OUTPUT; write RETURNING"), table.pos()));
             }
         };
-        let clauses = merge.clauses.into_iter().map(|clause| self.merge_clause(clause));
+        let owner = Owner { table: &table, alias: alias.as_ref() };
+        let clauses = merge.clauses.into_iter().map(|clause| self.merge_clause(clause, owner));
+        let clauses = clauses.collect::<Result<_>>()?;
         Ok(Merge {
             source: self.table_with_joins(alone(merge.source))?,
             on: self.expr(*merge.on)?,
-            clauses: clauses.collect::<Result<_>>()?,
+            clauses,
             returning,
             table,
             alias,
         })
     }
 
-    fn merge_clause(&self, clause: ast::MergeClause) -> Result<MergeClause> {
+    fn merge_clause(&self, clause: ast::MergeClause, owner: Owner<'_>) -> Result<MergeClause> {
         let pos = pos_of(clause.when_token.0.span.start);
         let refuse = |feature: &str| Err(self.at(unsupported(feature), pos));
         let action = match clause.action {
@@ -326,7 +379,7 @@ impl Context<'_, '_> {
                 }
                 match update.kind {
                     ast::MergeUpdateKind::Set(assignments) => {
-                        MergeAction::Update { assignments: self.assignments(assignments)? }
+                        MergeAction::Update { assignments: self.assignments(assignments, owner)? }
                     }
                     ast::MergeUpdateKind::Wildcard => MergeAction::UpdateAll,
                 }
@@ -335,7 +388,7 @@ impl Context<'_, '_> {
                 if insert.insert_predicate.is_some() {
                     return refuse("WHERE behind INSERT in MERGE; write WHEN ... AND condition");
                 }
-                let columns = insert.columns.iter().map(|column| self.column_name(column));
+                let columns = insert.columns.iter().map(|column| self.column_of(owner, column));
                 let columns = columns.collect::<Result<Vec<_>>>()?;
                 match insert.kind {
                     ast::MergeInsertKind::Wildcard => MergeAction::InsertAll,

@@ -92,12 +92,6 @@ impl Context<'_, '_> {
         Ok(ObjectName { parts, is_string })
     }
 
-    /// The last part of a name that may be qualified by its table, as in `INSERT INTO t (t.a)`.
-    pub(super) fn column_name(&self, name: &ast::ObjectName) -> Result<Ident> {
-        let mut name = self.object_name(name)?;
-        name.parts.pop().ok_or_else(|| Error::Syntax { message: "a column name is missing".into() })
-    }
-
     pub(super) fn table_alias(&self, alias: Option<ast::TableAlias>) -> Result<Option<TableAlias>> {
         let Some(alias) = alias else { return Ok(None) };
         if alias.at.is_some() {

@@ -255,6 +255,9 @@ impl Context<'_, '_> {
         let serial = serial_type(&column.data_type);
         let data_type = match &serial {
             Some(data_type) => data_type.clone(),
+            None if column.data_type.to_string().trim_matches('"') == super::spelling::UNTYPED => {
+                LogicalType::Null
+            }
             None => self.data_type(&column.data_type).map_err(|error| self.at(error, pos))?,
         };
         let origin = if serial.is_some() { ColumnOrigin::Serial } else { ColumnOrigin::Given };
@@ -540,9 +543,8 @@ pub(super) fn on_existing(or_replace: bool, if_not_exists: bool) -> OnExisting {
 
 fn action(written: Option<ast::ReferentialAction>) -> ReferenceAction {
     match written {
-        None | Some(ast::ReferentialAction::Restrict | ast::ReferentialAction::NoAction) => {
-            ReferenceAction::Restrict
-        }
+        None | Some(ast::ReferentialAction::NoAction) => ReferenceAction::NoAction,
+        Some(ast::ReferentialAction::Restrict) => ReferenceAction::Restrict,
         Some(ast::ReferentialAction::Cascade) => ReferenceAction::Cascade,
         Some(ast::ReferentialAction::SetNull) => ReferenceAction::SetNull,
         Some(ast::ReferentialAction::SetDefault) => ReferenceAction::SetDefault,

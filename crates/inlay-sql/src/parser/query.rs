@@ -310,7 +310,19 @@ impl Context<'_, '_> {
             JoinConstraint::Natural => JoinCondition::Natural,
             JoinConstraint::On(condition) => JoinCondition::On(self.expr(condition)?),
             JoinConstraint::Using(names) => {
-                JoinCondition::Using(names.iter().map(|name| self.column_name(name)).collect::<Result<_>>()?)
+                let plain = |name: &ast::ObjectName| {
+                    let name = self.object_name(name)?;
+                    match name.parts.as_slice() {
+                        [column] => Ok(column.clone()),
+                        _ => {
+                            let message = format!(
+                                "USING takes names of columns of both sides, and \"{name}\" is qualified"
+                            );
+                            Err(self.at(Error::Syntax { message }, name.pos()))
+                        }
+                    }
+                };
+                JoinCondition::Using(names.iter().map(plain).collect::<Result<_>>()?)
             }
         };
         let condition = if is_asof { JoinCondition::Asof(Box::new(condition)) } else { condition };

@@ -46,9 +46,9 @@ impl Reader<'_> {
 /// Rewrites the tokens of what the crate does not read.
 pub(super) fn respell(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let tokens = super::table_arguments::respell(tokens);
-    super::type_words::respell(collated_types(name_columns(short_merges(merge_using(pivots(fetched(
-        tokens,
-    )))))))
+    super::type_words::respell(collated_types(untyped_columns(name_columns(short_merges(merge_using(
+        pivots(fetched(tokens)),
+    ))))))
 }
 
 pub(super) fn is_word(token: &TokenWithSpan, expected: &str) -> bool {
@@ -113,6 +113,71 @@ fn name_columns(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
         tokens.splice(open + 1..end, list);
     }
     tokens
+}
+
+/// The type that stands for that of a generated column's expression.
+pub(super) const UNTYPED: &str = "(untyped)";
+
+/// Gives generated columns without a type, as `c AS (a + b)` and `c GENERATED ALWAYS AS (a + b)`, the type [`UNTYPED`].
+fn untyped_columns(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let is_table = |token: &TokenWithSpan| is_keyword(token, Keyword::TABLE);
+    if !tokens.iter().any(is_table) {
+        return tokens;
+    }
+    let solid =
+        |tokens: &[TokenWithSpan], from: usize| (from..tokens.len()).find(|&index| !is_blank(&tokens[index]));
+    let mut at = 0;
+    while let Some(name) = (at..tokens.len()).find(|&index| matches!(tokens[index].token, Token::Word(_))) {
+        at = name + 1;
+        let before = tokens[..name].iter().rev().find(|token| !is_blank(token));
+        let begins = before.is_some_and(|token| {
+            matches!(token.token, Token::LParen | Token::Comma)
+                || is_keyword(token, Keyword::COLUMN)
+                || is_keyword(token, Keyword::ADD)
+                || is_keyword(token, Keyword::EXISTS)
+        });
+        let Some(next) = solid(&tokens, at).filter(|_| begins) else { continue };
+        let Some(behind) = solid(&tokens, next + 1) else { break };
+        let computes = is_keyword(&tokens[next], Keyword::AS) && tokens[behind].token == Token::LParen;
+        let generates =
+            is_keyword(&tokens[next], Keyword::GENERATED) && is_keyword(&tokens[behind], Keyword::ALWAYS);
+        // `(x AS (SELECT ...))` is a WITH query.
+        let is_query = solid(&tokens, behind + 1).is_some_and(|inner| {
+            [Keyword::SELECT, Keyword::WITH, Keyword::FROM, Keyword::VALUES]
+                .iter()
+                .any(|&word| is_keyword(&tokens[inner], word))
+        });
+        if (computes && !is_query && is_in_definition(&tokens[..name])) || generates {
+            let span = tokens[name].span;
+            let word = Word { value: UNTYPED.to_string(), quote_style: None, keyword: Keyword::NoKeyword };
+            let blank = TokenWithSpan { token: Token::Whitespace(Whitespace::Space), span };
+            tokens.splice(name + 1..name + 1, [blank, TokenWithSpan { token: Token::Word(word), span }]);
+            at = name + 3;
+        }
+    }
+    tokens
+}
+
+/// Whether what follows is a column of CREATE TABLE name ( or of ALTER TABLE ... ADD.
+fn is_in_definition(before: &[TokenWithSpan]) -> bool {
+    let mut depth = 0usize;
+    for (index, token) in before.iter().enumerate().rev() {
+        match &token.token {
+            Token::RParen => depth += 1,
+            Token::LParen if depth > 0 => depth -= 1,
+            Token::LParen => {
+                // CREATE ... TABLE [IF NOT EXISTS] name (
+                let words = before[..index].iter().rev().filter(|token| !is_blank(token));
+                let mut words =
+                    words.take_while(|token| matches!(token.token, Token::Word(_) | Token::Period));
+                return words.any(|token| is_keyword(token, Keyword::TABLE));
+            }
+            Token::SemiColon => return false,
+            _ if depth == 0 && is_keyword(token, Keyword::ALTER) => return true,
+            _ => {}
+        }
+    }
+    false
 }
 
 /// Writes `MERGE INTO t USING s USING (a, b)` as `... ON t.a = s.a AND t.b = s.b`, which the crate reads.

@@ -81,9 +81,13 @@ impl RowWriter<'_> {
     fn follow(&mut self, lost: LostKeys) -> Result<()> {
         let key = &lost.reference.key;
         let action = if lost.new.is_some() { key.on_update } else { key.on_delete };
-        if action == ReferenceAction::Restrict {
-            self.restricted.push(lost);
-            return Ok(());
+        match action {
+            ReferenceAction::NoAction => {
+                self.restricted.push(lost);
+                return Ok(());
+            }
+            ReferenceAction::Restrict => return self.check_unused(&lost),
+            ReferenceAction::Cascade | ReferenceAction::SetNull | ReferenceAction::SetDefault => {}
         }
         let child = self.transaction.state().table(lost.reference.child)?;
         lookup::note(self, &child, &key.columns, &lost.keys);
@@ -93,7 +97,7 @@ impl RowWriter<'_> {
         }
         let (ids, numbers): (Vec<i64>, Vec<u32>) = found.into_iter().unzip();
         let values = match (action, &lost.new) {
-            (ReferenceAction::Restrict, _) => return Ok(()),
+            (ReferenceAction::NoAction | ReferenceAction::Restrict, _) => return Ok(()),
             (ReferenceAction::Cascade, None) => {
                 return self.delete(child.id(), &RowSet::from(&ids[..])).map(|_| ());
             }

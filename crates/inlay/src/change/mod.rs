@@ -9,7 +9,7 @@
 //! - [`writer`]: the one way by which rows change. [`foreign_keys`]: what follows from it.
 //! - [`deferred`]: what is left to COMMIT.
 //! - [`portions`]: rows of a statement that do not fit into memory together.
-//! - `insert`, `conflict`, `update`, `delete`, `merge`: one statement each; `changing`: several in a WITH, shown by `explain`. [`returning`]: its answer.
+//! - `insert`, `conflict`, `update`, `delete`, `merge`: one statement each; `changing`: several in a WITH. [`returning`]: its answer.
 //!
 //! Invariants
 //! - Constraints hold at the end of each statement, not in between. A statement that fails leaves nothing: whoever runs
@@ -21,7 +21,6 @@ pub(crate) mod checks;
 mod conflict;
 pub(crate) mod deferred;
 mod delete;
-mod explain;
 pub(crate) mod foreign_keys;
 mod insert;
 mod key_set;

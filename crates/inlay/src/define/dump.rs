@@ -40,7 +40,7 @@ pub(crate) fn dump(database: &Database, session: &mut Session, given: Given<'_>)
         Some(open) => Arc::clone(&open.transactions),
         None => Arc::new(Transactions::new(session.modes.options()?, &session.names)),
     };
-    let mut run = Run { database, session, given, transactions, notes_reads: false };
+    let mut run = Run { database, session, given, transactions, notes_reads: false, measured: None };
     let current = run.transactions.current(run.database);
     let contents = run.contents(&current)?;
     let mut scripts = Scripts::default();

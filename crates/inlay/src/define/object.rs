@@ -208,6 +208,7 @@ impl Run<'_> {
             given: Given { parameters: &parameters, text: None, ..self.given },
             transactions: Arc::clone(&self.transactions),
             notes_reads: self.notes_reads,
+            measured: self.measured.clone(),
         };
         run.statement(&prepared.statement)
     }

@@ -1,6 +1,7 @@
 //! A query that is measured while it runs.
 
-use super::{Run, measures};
+use super::Run;
+use super::explain::measures;
 use crate::profile::Profile;
 use crate::result::QueryResult;
 use inlay_sql::plan::display;

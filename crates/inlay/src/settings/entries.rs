@@ -8,7 +8,7 @@ use super::{
 use inlay_catalog::access::Door;
 use inlay_exec::{Priority, TempSpace};
 use inlay_kernels::zone::Zone;
-use inlay_sql::binder::NullOrder;
+use inlay_sql::binder::{NullOrder, check_collation};
 use inlay_storage::store::StoreOptions;
 use inlay_storage::wal::Synchronous;
 use inlay_types::{Error, Result, VECTOR_SIZE, Value};
@@ -143,7 +143,11 @@ pub(super) const ENTRIES: &[Entry] = &[
             limit => text(memory_text(limit)),
         },
         |value, to| {
-            let limit = value.map(|value| memory_of("max_temp_directory_size", value)).transpose()?;
+            let limit = value.map(|value| match value.to_string().trim() {
+                "0" | "0B" | "0b" => Ok(0),
+                _ => memory_of("max_temp_directory_size", value),
+            });
+            let limit = limit.transpose()?;
             to.database.temp().set_limit(limit);
             Ok(())
         },
@@ -322,6 +326,17 @@ pub(super) const ENTRIES: &[Entry] = &[
         |_, session| text(if session.default_order.descending { "desc" } else { "asc" }),
         |value, to| {
             to.session.default_order.descending = value.map_or(Ok(false), direction_of)?;
+            Ok(())
+        },
+    ),
+    of_session(
+        "default_collation",
+        "what texts compare by, where they are ordered, grouped or compared without COLLATE, such as 'NOCASE'; '' is byte by byte",
+        |_, session| text(session.default_collation.as_deref().unwrap_or_default()),
+        |value, to| {
+            let name = value.map(ToString::to_string).filter(|name| !name.is_empty());
+            name.iter().try_for_each(|name| check_collation(name))?;
+            to.session.default_collation = name.map(Arc::from);
             Ok(())
         },
     ),

@@ -73,6 +73,7 @@ pub const SETTINGS: &[Setting] = &{
 const ALIASES: &[(&str, &str)] = &[
     ("worker_threads", "threads"),
     ("max_memory", "memory_limit"),
+    ("max_execution_time", "statement_timeout"),
     ("null_order", "default_null_order"),
     ("time_zone", "timezone"),
     ("wal_autocheckpoint", "checkpoint_threshold"),
@@ -222,6 +223,8 @@ pub struct SessionSettings {
     pub integer_division: bool,
     /// What ORDER BY does when it does not say.
     pub default_order: DefaultOrder,
+    /// What texts without a collation of their own compare by.
+    pub default_collation: Option<Arc<str>>,
     /// How long a statement may take.
     pub timeout: Option<Duration>,
     /// What it was told of other systems' settings.

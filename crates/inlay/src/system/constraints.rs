@@ -69,7 +69,8 @@ fn constraints_of(schema: &TableSchema, keys: Vec<Vec<usize>>) -> Vec<Constraint
         let mut constraint = plain("FOREIGN KEY", written, key.columns.clone(), key.name.clone());
         constraint.deferral = key.deferral;
         let rule = |action| match action {
-            inlay_storage::ReferenceAction::Restrict => "NO ACTION",
+            inlay_storage::ReferenceAction::NoAction => "NO ACTION",
+            inlay_storage::ReferenceAction::Restrict => "RESTRICT",
             inlay_storage::ReferenceAction::Cascade => "CASCADE",
             inlay_storage::ReferenceAction::SetNull => "SET NULL",
             inlay_storage::ReferenceAction::SetDefault => "SET DEFAULT",

@@ -114,6 +114,7 @@ impl Names<'_> {
                 random: Arc::default(),
             },
             default_order: Default::default(),
+            default_collation: None,
             setting: &setting,
             run: None,
             slots: None,

@@ -10,7 +10,7 @@ use crate::text::{self as sql, constraint_keys};
 use inlay_catalog::{TableSchema, bare_name};
 use inlay_storage::Origin;
 use inlay_storage::store::{DefinitionKind, Object};
-use inlay_types::Value;
+use inlay_types::{Value, keywords};
 use std::sync::LazyLock;
 
 /// Every system table.
@@ -590,35 +590,18 @@ fn all_settings(gather: &Gather<'_>) -> Rows {
     settings::SETTINGS.iter().map(row).collect()
 }
 
-/// Words that cannot be names without quotes.
-const RESERVED: &str = "all and any as asc between both case cast check collate column constraint create default \
-    deferrable desc distinct do else end except false fetch for foreign from group having in initially intersect into \
-    is join lateral leading limit not null offset on only or order primary qualify references returning select some \
-    symmetric table then to trailing true union unique using variadic when where window with";
-/// Words that statements use and that names may be.
-const UNRESERVED: &str = "abort add after alter always analyze attach before begin by cascade checkpoint comment commit \
-    committed concurrently conflict copy cycle data database deallocate delete detach drop each enum escape execute \
-    exists explain export extract filter first following function generated global if import increment index insert \
-    instead isolation key last level local macro materialized maxvalue merge minvalue natural next no nothing nulls of \
-    partition pivot pragma preceding prepare range read recursive refresh rename replace reset restart restrict \
-    rollback row rows savepoint schema schemas sequence serializable session set show start summarize temp temporary \
-    transaction truncate type unbounded unpivot update use vacuum value values view without work write";
-
 /// The words of the language, in lower case.
 pub fn keyword_names() -> impl Iterator<Item = &'static str> {
-    RESERVED.split_whitespace().chain(UNRESERVED.split_whitespace())
+    keywords::all().map(|(word, _)| word)
 }
 
 /// Whether a word cannot be a name without quotes.
 pub fn is_reserved(word: &str) -> bool {
-    RESERVED.split_whitespace().any(|reserved| reserved.eq_ignore_ascii_case(word))
+    keywords::is_reserved(word)
 }
 
 fn keywords(_: &Gather<'_>) -> Rows {
-    let of = |words: &'static str, category: &'static str| {
-        words.split_whitespace().map(move |word| vec![text(word), text(category)])
-    };
-    of(RESERVED, "reserved").chain(of(UNRESERVED, "unreserved")).collect()
+    keywords::all().map(|(word, category)| vec![text(word), text(category.name())]).collect()
 }
 
 fn collations(_: &Gather<'_>) -> Rows {

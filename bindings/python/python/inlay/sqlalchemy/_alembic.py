@@ -70,14 +70,6 @@ class InlayImpl(postgresql.PostgresqlImpl):
         sides = [_plain(side) for side in (rendered_inspector_default, rendered_metadata_default)]
         return bool(sides[0] != sides[1])
 
-    def correct_for_autogen_foreignkeys(self, conn_fks: Any, metadata_fks: Any) -> None:
-        """RESTRICT is what NO ACTION is, and is told so by the catalog."""
-        for key in metadata_fks:
-            if (key.ondelete or "").upper() == "RESTRICT":
-                key.ondelete = None
-            if (key.onupdate or "").upper() == "RESTRICT":
-                key.onupdate = None
-
     def autogen_column_reflect(self, inspector: Any, table: Any, column_info: Any) -> None:
         """Leave out the default of a key that counts by itself, as the model does not name it either."""
         if column_info.get("autoincrement") and "identity" not in column_info:

@@ -20,6 +20,7 @@ fn bound(catalog: &Catalog, sql: &str) -> Result<Query> {
         named_parameters: &[],
         options: Default::default(),
         default_order: Default::default(),
+        default_collation: None,
         setting: &|_| None,
         run: None,
         slots: None,

@@ -277,6 +277,26 @@ pub struct FunctionCall {
     pub order_by: Vec<OrderItem>,
 }
 
+impl Expr {
+    /// The items of a row that is written out: `(a, b)` or `row(a, b)`.
+    pub fn row_items(&self) -> Option<&[Expr]> {
+        match &self.kind {
+            ExprKind::Row(items) => Some(items),
+            ExprKind::Function(call)
+                if call.name.value.eq_ignore_ascii_case("row")
+                    && call.named.is_empty()
+                    && !call.star
+                    && !call.distinct
+                    && call.filter.is_none()
+                    && call.order_by.is_empty() =>
+            {
+                Some(&call.arguments)
+            }
+            _ => None,
+        }
+    }
+}
+
 /// A call with OVER: of a window function or an aggregate.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(missing_docs, reason = "fields are named after the SQL they stand for")]

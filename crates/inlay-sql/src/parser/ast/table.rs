@@ -22,6 +22,7 @@ pub struct CreateTable {
 #[expect(missing_docs, reason = "fields are named after the SQL they stand for")]
 pub struct ColumnDef {
     pub name: Ident,
+    /// NULL of a generated column is the type of its expression.
     pub data_type: LogicalType,
     pub not_null: bool,
     /// The expression with its text.
