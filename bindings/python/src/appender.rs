@@ -1,7 +1,7 @@
 //! `inlay.Appender`: rows one by one, which reach a table by the way of bulk loads.
 
 use crate::errors::{misuse, unwrapped};
-use crate::host::{PythonHost, hosted};
+use crate::host::{InCall, PythonHost, hosted};
 use crate::parameters;
 use crate::register;
 use inlay::types::{LogicalType, VectorBuilder};
@@ -109,6 +109,7 @@ impl Appender {
     #[doc = doc!("Appender.append_row")]
     #[pyo3(signature = (*values))]
     fn append_row(&self, py: Python<'_>, values: &Bound<'_, PyTuple>) -> PyResult<()> {
+        let _call = InCall::of(&self.connection);
         let row = self.row(py, values)?;
         if self.push(py, &row)? >= ROWS_MAX {
             self.flush(py)?;
@@ -118,6 +119,7 @@ impl Appender {
 
     #[doc = doc!("Appender.append_rows")]
     fn append_rows(&self, py: Python<'_>, rows: &Bound<'_, PyAny>) -> PyResult<()> {
+        let _call = InCall::of(&self.connection);
         for row in rows.try_iter()? {
             let row = self.row(py, &row?)?;
             if self.push(py, &row)? >= ROWS_MAX {
@@ -129,12 +131,14 @@ impl Appender {
 
     #[doc = doc!("Appender.append")]
     fn append(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<()> {
+        let _call = InCall::of(&self.connection);
         self.flush(py)?;
         self.take_in(py, register::source(py, &self.source, data, self.connection.host_settings())?)
     }
 
     #[doc = doc!("Appender.flush")]
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
+        let _call = InCall::of(&self.connection);
         let builders = std::mem::take(&mut self.state(py)?.builders);
         if builders.first().is_none_or(VectorBuilder::is_empty) {
             return Ok(());
@@ -152,6 +156,7 @@ impl Appender {
 
     #[doc = doc!("Appender.close")]
     fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let _call = InCall::of(&self.connection);
         let is_closed = self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).is_closed;
         if is_closed {
             return Ok(());

@@ -67,7 +67,7 @@ impl Unread {
     ) -> PyResult<T> {
         let Self { first, rest } = self;
         let host = match &rest {
-            Some(rest) => PythonHost::later(&rest.connection, &rest.host),
+            Some(rest) => PythonHost::later(&rest.connection, &rest.host).answered(),
             None => PythonHost::watching(),
         };
         // The connection keeps the database open.
@@ -177,6 +177,25 @@ impl Cursor {
     /// All further rows as a list.
     pub fn fetch_list(&self, py: Python<'_>, limit: usize) -> PyResult<Py<PyList>> {
         Ok(PyList::new(py, self.fetch(py, limit)?)?.unbind())
+    }
+
+    /// Up to `limit` of the rows not fetched yet that lie together; none if there are none.
+    pub fn take_some(&self, py: Python<'_>, limit: usize) -> PyResult<QueryResult> {
+        let mut state = self.state(py)?;
+        loop {
+            let State { result, rest, row, part, caches } = &mut *state;
+            if *row < result.row_count() || rest.is_none() {
+                let to = result.row_count().min(row.saturating_add(limit));
+                let rows = result.slice(*row..to);
+                (*row, *part) = (to, None);
+                return Ok(rows);
+            }
+            match rest.as_ref().map_or(Ok(None), |rest| rest.next(py))? {
+                Some(more) => (*result, *row, *part) = (more, 0, None),
+                None => *rest = None,
+            }
+            caches.clear();
+        }
     }
 
     /// The rows not fetched yet; none are left afterwards.

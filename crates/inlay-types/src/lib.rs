@@ -49,6 +49,7 @@ pub mod pick;
 pub mod process;
 pub mod simd;
 pub mod size_limit;
+pub mod sorting;
 pub mod time_tz;
 pub mod value;
 pub mod vector;

@@ -144,6 +144,10 @@ fn shortened(text: &str) -> String {
     }
 }
 
+/// When a host's call of a connection began; see [`Connection::enter`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entered(u64);
+
 /// What a binding tells and is asked while a statement runs.
 pub trait Host: Send + Sync {
     /// A host's object that the program calls `name`, for a table name that nothing else has.
@@ -156,6 +160,16 @@ pub trait Host: Send + Sync {
 
     /// Whether the program wants the statement to end. Asked on the thread that runs the statement only.
     fn is_interrupted(&self) -> bool;
+
+    /// After how long it is asked again at the earliest.
+    fn patience(&self) -> Duration {
+        POLL_INTERVAL
+    }
+
+    /// When the call began that the statement belongs to: an interrupt that came since, while parameters were converted, ends it.
+    fn entered(&self) -> Option<Entered> {
+        None
+    }
 
     /// Told something that whoever wrote the statement should know, though it succeeds.
     fn note(&self, _message: &str) {}
@@ -251,6 +265,8 @@ struct Shared {
     priority: PriorityCell,
     host_settings: HostSettings,
     interrupt: Interrupt,
+    /// How often it was interrupted.
+    interrupts: AtomicU64,
     progress: Arc<QueryProgress>,
     closed: AtomicBool,
     /// Whether BEGIN opened a transaction, as of the end of the last statement.
@@ -300,6 +316,7 @@ impl Connection {
             host_settings: session.settings.host.clone(),
             database: RwLock::new(Some(database)),
             interrupt: Interrupt::new(),
+            interrupts: AtomicU64::new(0),
             progress: Arc::clone(&session.progress),
             closed: AtomicBool::new(false),
             has_transaction: AtomicBool::new(session.transaction.is_some()),
@@ -493,6 +510,12 @@ impl Connection {
         // Closed while this waited for another statement.
         self.check_open()?;
         self.0.interrupt.clear();
+        if let Some(entered) = host.and_then(|host| host.entered())
+            && let Err(error) = self.check_since(entered)
+        {
+            self.0.interrupt.clear();
+            return Err(error);
+        }
         let poll = host.map(|host| poll_of(Arc::clone(host)));
         let poll = match &self.0.nested {
             Some(nested) => Some(nested.poll(poll)),
@@ -522,9 +545,27 @@ impl Connection {
         self.guarded(|_, _| self.database()?.backup(path), None)
     }
 
-    /// Ends the running statement soon, with [`Error::Interrupted`]. May be called from any thread.
+    /// Ends the running statement soon, with [`Error::Interrupted`], and calls of a host that were entered before. May be called
+    /// from any thread.
     pub fn interrupt(&self) {
+        // Counted first: whoever takes the flag down looks at the count afterwards.
+        self.0.interrupts.fetch_add(1, Ordering::SeqCst);
         self.0.interrupt.set();
+    }
+
+    /// Whether both are handles of one session.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// That a host's call begins, which may do much before its statement does.
+    pub fn enter(&self) -> Entered {
+        Entered(self.0.interrupts.load(Ordering::SeqCst))
+    }
+
+    /// [`Error::Interrupted`] if there was an interrupt since a call was entered.
+    pub fn check_since(&self, entered: Entered) -> Result<()> {
+        if self.enter() == entered { Ok(()) } else { Err(Error::Interrupted) }
     }
 
     /// What queries of this session get when several want the workers at once, those that run among them. May be called
@@ -705,8 +746,8 @@ fn this_thread() -> usize {
 
 /// Asks the host on the calling thread, and not more often than is useful.
 pub(crate) fn poll_of(host: Arc<dyn Host>) -> inlay_types::interrupt::InterruptPoll {
-    let (thread, start) = (this_thread(), Instant::now());
-    let next = AtomicU64::new(POLL_INTERVAL.as_micros() as u64);
+    let (thread, start, patience) = (this_thread(), Instant::now(), host.patience().as_micros() as u64);
+    let next = AtomicU64::new(patience);
     Arc::new(move || {
         if this_thread() != thread {
             return false;
@@ -715,7 +756,7 @@ pub(crate) fn poll_of(host: Arc<dyn Host>) -> inlay_types::interrupt::InterruptP
         if now < next.load(Ordering::Relaxed) {
             return false;
         }
-        next.store(now + POLL_INTERVAL.as_micros() as u64, Ordering::Relaxed);
+        next.store(now + patience, Ordering::Relaxed);
         host.is_interrupted()
     })
 }

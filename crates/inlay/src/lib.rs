@@ -27,6 +27,7 @@ mod calling;
 mod change;
 mod columns;
 pub mod connection;
+mod copy_to;
 pub mod database;
 mod define;
 mod delivery;
@@ -52,7 +53,8 @@ mod transactions;
 
 pub use calling::calling;
 pub use connection::{
-    Connection, Described, Extent, Host, HostScope, HostTable, Parameters, PreparedStatement, interrupt_of,
+    Connection, Described, Entered, Extent, Host, HostScope, HostTable, Parameters, PreparedStatement,
+    interrupt_of,
 };
 pub use database::Database;
 pub use define::{Dump, DumpTable};

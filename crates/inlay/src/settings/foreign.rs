@@ -20,8 +20,13 @@ const FOREIGN: &[(&str, &str, Foreign)] = &[
     ("allocator_background_threads", "false", Foreign::Tuning),
     ("application_name", "", Foreign::Tuning),
     ("arrow_large_buffer_size", "false", Foreign::Tuning),
+    ("arrow_lossless_conversion", "false", Foreign::Only(&["false", "0", "off"])),
+    ("arrow_output_list_view", "false", Foreign::Only(&["false", "0", "off"])),
+    ("arrow_output_version", "1.0", Foreign::Only(&["1.0", "1.1", "1.2", "1.3"])),
     ("autoinstall_known_extensions", "false", Foreign::Tuning),
     ("autoload_known_extensions", "false", Foreign::Tuning),
+    // An option of read_parquet, and none of all.
+    ("binary_as_string", "false", Foreign::Only(&["false", "0", "off"])),
     ("bytea_output", "hex", Foreign::Tuning),
     ("catalog_error_max_schemas", "100", Foreign::Tuning),
     ("check_function_bodies", "on", Foreign::Tuning),
@@ -68,6 +73,8 @@ const FOREIGN: &[(&str, &str, Foreign)] = &[
     ("old_implicit_casting", "false", Foreign::Only(&["false", "0", "off"])),
     ("order_by_non_integer_literal", "false", Foreign::Tuning),
     ("ordered_aggregate_threshold", "262144", Foreign::Tuning),
+    // All rows of a frame are looked at.
+    ("pandas_analyze_sample", "1000", Foreign::Tuning),
     ("partitioned_write_flush_threshold", "524288", Foreign::Tuning),
     ("perfect_ht_threshold", "12", Foreign::Tuning),
     ("pivot_filter_threshold", "20", Foreign::Tuning),
