@@ -24,6 +24,7 @@ DOCUMENTS_WITH_CODE = [
     ("docs/functions.md", 5),
     ("docs/guide/machine-learning.md", 7),
     ("docs/python.md", 5),
+    ("docs/web.md", 3),
 ]
 
 
@@ -34,7 +35,7 @@ def test_code_runs(document: str, blocks_min: int, tmp_path: Path, monkeypatch: 
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {}
     for line, code in blocks:
-        exec(compile("\n" * line + code, document, "exec"), namespace)
+        exec(compile("\n" * line + code, document, "exec", dont_inherit=True), namespace)
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))

@@ -1,7 +1,7 @@
 //! Rows that are collected one by one and go into a table together: `inlay.Appender`.
 
 use crate::errors::{misuse, unwrapped};
-use crate::host::{PythonHost, hosted, locked};
+use crate::host::{InCall, PythonHost, hosted, locked};
 use crate::parameters;
 use crate::register;
 use inlay::Value;
@@ -95,12 +95,14 @@ impl Appender {
     #[doc = doc!("Appender.append_row")]
     #[pyo3(signature = (*values))]
     fn append_row(&self, py: Python<'_>, values: &Bound<'_, PyTuple>) -> PyResult<()> {
+        let _call = InCall::of(&self.connection);
         let row = self.row(py, values)?;
         self.push(py, &row)
     }
 
     #[doc = doc!("Appender.append_rows")]
     fn append_rows(&self, py: Python<'_>, rows: &Bound<'_, PyAny>) -> PyResult<()> {
+        let _call = InCall::of(&self.connection);
         rows.try_iter()?.try_for_each(|row| {
             let row = self.row(py, &row?)?;
             self.push(py, &row)
@@ -109,12 +111,14 @@ impl Appender {
 
     #[doc = doc!("Appender.append")]
     fn append(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<()> {
+        let _call = InCall::of(&self.connection);
         let source = register::source(py, &self.source, data, self.connection.host_settings())?;
         self.with(py, |rows, host| rows.append(source, Some(host)))
     }
 
     #[doc = doc!("Appender.flush")]
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
+        let _call = InCall::of(&self.connection);
         self.with(py, |rows, host| rows.flush(Some(host)))
     }
 
@@ -128,6 +132,7 @@ impl Appender {
 
     #[doc = doc!("Appender.close")]
     fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let _call = InCall::of(&self.connection);
         if self.rows(py)?.is_none() {
             return Ok(());
         }

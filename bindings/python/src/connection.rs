@@ -6,7 +6,7 @@ use crate::cursor::{self, Cursor, Holder, Unread};
 use crate::errors::{misuse, unwrapped};
 use crate::filesystem;
 use crate::functions;
-use crate::host::{self, PythonHost, hosted};
+use crate::host::{self, InCall, PythonHost, hosted};
 use crate::numpy::Decimals;
 use crate::parameters;
 use crate::pending::PendingColumns;
@@ -84,7 +84,7 @@ type StoredFunctionFields = ((String, String), Vec<String>, bool, String, String
 // `execute` returns another handle of the same session that holds this statement's answer, so that threads which share a
 // connection do not fetch each other's rows.
 #[doc = doc!("Connection")]
-#[pyclass(frozen, module = "inlay")]
+#[pyclass(frozen, weakref, module = "inlay")]
 pub struct Connection {
     engine: inlay::Connection,
     last: Mutex<Option<Arc<Cursor>>>,
@@ -180,6 +180,7 @@ impl Connection {
         query: &Bound<'_, PyAny>,
         parameters: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Connection> {
+        let _call = InCall::of(&self.engine);
         let query = sql_of(query)?;
         let parameters = parameters::parameters(py, parameters)?;
         let host = PythonHost::new(&self.engine, Vec::new());
@@ -202,6 +203,7 @@ impl Connection {
         query: &Bound<'_, PyAny>,
         parameters: &Bound<'_, PyAny>,
     ) -> PyResult<Connection> {
+        let _call = InCall::of(&self.engine);
         let query = sql_of(query)?;
         let sets = parameters.try_iter()?.map(|set| parameters::parameters(py, Some(&set?)));
         let sets = sets.collect::<PyResult<Vec<_>>>()?;
@@ -222,6 +224,7 @@ impl Connection {
         tables: &Bound<'py, PyDict>,
         is_script: bool,
     ) -> PyResult<(String, Option<(Vec<String>, Vec<String>)>, Bound<'py, PyDict>)> {
+        let _call = InCall::of(&self.engine);
         let host = PythonHost::new(&self.engine, host::tables_of(Some(tables))?);
         let parameters = Parameters::default();
         let extent = if is_script { Extent::Script } else { Extent::Statement };
@@ -240,7 +243,8 @@ impl Connection {
         query: &str,
         tables: &Bound<'py, PyDict>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let host = PythonHost::new(&self.engine, host::tables_of(Some(tables))?);
+        let _call = InCall::of(&self.engine);
+        let host = PythonHost::new(&self.engine, host::tables_of(Some(tables))?).answered();
         let parameters = Parameters::default();
         let result = hosted(py, &host, |host| self.engine.execute_one(query, &parameters, Some(host)))?;
         match result.kind() {
@@ -255,6 +259,7 @@ impl Connection {
 
     /// Runs a query with the tables that it names; the rows are computed while they are fetched.
     fn _stream(&self, py: Python<'_>, query: &str, tables: &Bound<'_, PyDict>) -> PyResult<Connection> {
+        let _call = InCall::of(&self.engine);
         let host = PythonHost::new(&self.engine, host::tables_of(Some(tables))?);
         let cursor = self.begin_reading(py, &host, query, Extent::Statement, &Parameters::default())?;
         Ok(self.handle(cursor))
@@ -262,6 +267,7 @@ impl Connection {
 
     /// An object as a table.
     fn _table(&self, py: Python<'_>, name: &str, object: &Bound<'_, PyAny>) -> PyResult<register::Table> {
+        let _call = InCall::of(&self.engine);
         self.check_open(py)?;
         Ok(register::Table { source: register::source(py, name, object, self.engine.host_settings())? })
     }
@@ -383,6 +389,7 @@ impl Connection {
 
     #[doc = doc!("Connection.complete")]
     fn complete(&self, py: Python<'_>) -> PyResult<()> {
+        let _call = InCall::of(&self.engine);
         let last = self.last.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).clone();
         last.map_or(Ok(()), |cursor| cursor.take(py)?.run_to_end(py))
     }
@@ -399,12 +406,14 @@ impl Connection {
     }
 
     #[doc = doc!("Connection.query_progress")]
-    fn query_progress(&self) -> f64 {
-        self.engine.progress().map_or(-1.0, |progress| progress.fraction * 100.0)
+    fn query_progress(&self, py: Python<'_>) -> PyResult<f64> {
+        self.check_open(py)?;
+        Ok(self.engine.progress().map_or(-1.0, |progress| progress.fraction * 100.0))
     }
 
     #[doc = doc!("Connection.__getitem__")]
     fn __getitem__<'py>(&self, py: Python<'py>, name: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let _call = InCall::of(&self.engine);
         let columns = self.cursor_of_last(py)?.columns(py, self.holder())?;
         match columns.contains(name)? {
             true => columns.as_any().get_item(name),
@@ -417,22 +426,26 @@ impl Connection {
 
     #[doc = doc!("Connection.keys")]
     fn keys<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let _call = InCall::of(&self.engine);
         Ok(self.cursor_of_last(py)?.columns(py, self.holder())?.keys())
     }
 
     #[doc = doc!("Connection.fetchone")]
     fn fetchone(&self, py: Python<'_>) -> PyResult<Option<Py<PyTuple>>> {
+        let _call = InCall::of(&self.engine);
         self.cursor_of_last(py)?.fetch_one(py)
     }
 
     #[doc = doc!("Connection.fetchmany")]
     #[pyo3(signature = (size = 1))]
     fn fetchmany(&self, py: Python<'_>, size: usize) -> PyResult<Py<PyList>> {
+        let _call = InCall::of(&self.engine);
         self.cursor_of_last(py)?.fetch_list(py, size)
     }
 
     #[doc = doc!("Connection.fetchall")]
     fn fetchall(&self, py: Python<'_>) -> PyResult<Py<PyList>> {
+        let _call = InCall::of(&self.engine);
         self.cursor_of_last(py)?.fetch_list(py, usize::MAX)
     }
 
@@ -444,6 +457,7 @@ impl Connection {
         decimal: Option<&str>,
         strings: Option<&str>,
     ) -> PyResult<Bound<'py, PyDict>> {
+        let _call = InCall::of(&self.engine);
         let cursor = self.cursor_of_last(py)?;
         cursor::arrays(py, cursor.take(py)?, cursor.zone(), (decimal, strings), self.holder())
     }
@@ -451,13 +465,23 @@ impl Connection {
     #[doc = doc!("Connection.df")]
     #[pyo3(signature = (decimal = None))]
     fn df<'py>(&self, py: Python<'py>, decimal: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
+        let _call = InCall::of(&self.engine);
         let decimals = Decimals::of(py, decimal, self.engine.host_settings().decimals())?;
         let cursor = self.cursor_of_last(py)?;
         cursor::data_frame(py, cursor.take(py)?, cursor.zone(), decimals)
     }
 
+    /// Up to `rows` more rows as a data frame, fewer where those that were computed together end.
+    fn _df_part<'py>(&self, py: Python<'py>, rows: usize) -> PyResult<Bound<'py, PyAny>> {
+        let _call = InCall::of(&self.engine);
+        let decimals = Decimals::of(py, None, self.engine.host_settings().decimals())?;
+        let cursor = self.cursor_of_last(py)?;
+        cursor::data_frame(py, cursor.take_some(py, rows)?.into(), cursor.zone(), decimals)
+    }
+
     #[doc = doc!("Connection.arrow")]
     fn arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let _call = InCall::of(&self.engine);
         arrow::table(py, self.unread(py)?, arrow::layout_of(&self.engine))
     }
 
@@ -473,11 +497,13 @@ impl Connection {
         py: Python<'py>,
         rows_per_batch: Option<usize>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let _call = InCall::of(&self.engine);
         arrow::reader(py, self.unread(py)?, rows_per_batch, arrow::layout_of(&self.engine))
     }
 
     #[doc = doc!("Connection.pl")]
     fn pl<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let _call = InCall::of(&self.engine);
         arrow::polars(py, self.unread(py)?)
     }
 
@@ -487,6 +513,7 @@ impl Connection {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
+        let _call = InCall::of(&self.engine);
         let strings = arrow::layout_for(py, requested_schema.as_ref(), &self.engine)?;
         arrow::export(py, self.unread(py)?, strings)
     }
@@ -518,6 +545,7 @@ impl Connection {
         name: &str,
         table: &Bound<'_, PyAny>,
     ) -> PyResult<Py<Self>> {
+        let _call = InCall::of(&slf.engine);
         slf.check_open(py)?;
         register::register(py, &slf.engine, name, table)?;
         Ok(slf.into())
@@ -538,6 +566,7 @@ impl Connection {
         data: &Bound<'_, PyAny>,
         by_name: bool,
     ) -> PyResult<Py<Self>> {
+        let _call = InCall::of(&slf.engine);
         slf.check_open(py)?;
         let rows = HostTable::Rows(register::source(py, APPENDED, data, slf.engine.host_settings())?);
         let host = PythonHost::new(&slf.engine, vec![(APPENDED.to_string(), rows)]);
@@ -600,8 +629,10 @@ impl Connection {
     }
 
     #[doc = doc!("Connection.interrupt")]
-    fn interrupt(&self) {
+    fn interrupt(&self, py: Python<'_>) -> PyResult<()> {
+        self.check_open(py)?;
         self.engine.interrupt();
+        Ok(())
     }
 
     #[doc = doc!("Connection.set_priority")]
@@ -655,7 +686,7 @@ impl Connection {
 }
 
 #[doc = doc!("PreparedStatement")]
-#[pyclass(frozen, module = "inlay", name = "PreparedStatement")]
+#[pyclass(frozen, weakref, module = "inlay", name = "PreparedStatement")]
 pub struct Prepared {
     connection: Py<Connection>,
     prepared: PreparedStatement,
@@ -666,6 +697,7 @@ impl Prepared {
     #[doc = doc!("PreparedStatement.execute")]
     #[pyo3(signature = (parameters = None))]
     fn execute(&self, py: Python<'_>, parameters: Option<&Bound<'_, PyAny>>) -> PyResult<Connection> {
+        let _call = InCall::of(&self.connection.get().engine);
         let parameters = parameters::parameters(py, parameters)?;
         let connection = self.connection.get();
         let host = PythonHost::new(&connection.engine, Vec::new());
@@ -675,6 +707,7 @@ impl Prepared {
 
     #[doc = doc!("PreparedStatement.executemany")]
     fn executemany(&self, py: Python<'_>, parameters: &Bound<'_, PyAny>) -> PyResult<Connection> {
+        let _call = InCall::of(&self.connection.get().engine);
         let sets = parameters.try_iter()?.map(|set| parameters::parameters(py, Some(&set?)));
         let sets = sets.collect::<PyResult<Vec<_>>>()?;
         let connection = self.connection.get();

@@ -67,7 +67,7 @@ impl Unread {
         py: Python<'_>,
         work: impl FnOnce(Delivery) -> inlay::Result<T> + Send,
     ) -> PyResult<T> {
-        hosted(py, &self.watcher(), |host| self.rows.delivered(host, work))
+        hosted(py, &self.watcher().answered(), |host| self.rows.delivered(host, work))
     }
 }
 
@@ -133,6 +133,19 @@ impl Cursor {
     /// All further rows as a list.
     pub fn fetch_list(&self, py: Python<'_>, limit: usize) -> PyResult<Py<PyList>> {
         Ok(PyList::new(py, self.fetch(py, limit)?)?.unbind())
+    }
+
+    /// Up to `limit` of the rows not fetched yet that lie together; none if there are none.
+    pub fn take_some(&self, py: Python<'_>, limit: usize) -> PyResult<QueryResult> {
+        let mut state = self.state(py)?;
+        let rows = &mut state.rows;
+        match &self.host {
+            Some(host) if !rows.is_complete() => {
+                let host = PythonHost::later(&self.connection, host);
+                hosted(py, &host, |host| rows.take_some(Some(host), limit))
+            }
+            _ => unwrapped(py, py.detach(|| rows.take_some(None, limit))),
+        }
     }
 
     /// The rows not fetched yet; none are left afterwards.

@@ -1,17 +1,19 @@
 //! What the engine asks while a statement runs: pending signals, tables that came with the statement, and Python
 //! variables that a query names as tables. Draws the progress bar on the way.
 
-use crate::errors::{exception, exception_with};
+use crate::errors::{exception, exception_with, unwrapped};
 use crate::register::{self, Table};
 use inlay::settings::HostSettings;
 use inlay::types::{Error, Result};
-use inlay::{Connection, Host, HostScope, HostTable, ProgressWatch};
+use inlay::{Connection, Entered, Host, HostScope, HostTable, ProgressWatch};
 use parking_lot::Mutex;
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyDict, PyList, PyString};
+use std::cell::{Cell, RefCell};
 use std::ffi::CString;
+use std::marker::PhantomData;
 use std::sync::{Arc, MutexGuard, PoisonError, TryLockError};
 
 /// The Python side of one statement.
@@ -30,6 +32,64 @@ pub struct PythonHost {
     settings: HostSettings,
     /// The host of the statement, when its rows are computed later: operators may still ask it.
     statement: Option<Arc<PythonHost>>,
+    /// The call that it runs in.
+    call: Option<Call>,
+    /// Whether all rows of an answer are going to be in memory.
+    is_answered: bool,
+}
+
+/// What helps where an answer does not fit.
+const LARGE: &str = "a large answer comes in parts by fetch_record_batch(), or goes to a file by COPY";
+
+/// A call of a connection that this thread is in. It holds from the call's entry on: an interrupt that comes while arguments or rows are
+/// converted, and no statement runs, ends the call as well.
+#[derive(Clone)]
+struct Call {
+    connection: Connection,
+    entered: Entered,
+}
+
+thread_local! {
+    static CALL: RefCell<Option<Call>> = const { RefCell::new(None) };
+    /// Objects that were converted since the last pause.
+    static CONVERTED: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Until it is dropped, this thread is in a call of a connection.
+#[must_use]
+pub struct InCall {
+    earlier: Option<Call>,
+    /// Of the thread.
+    _here: PhantomData<*const ()>,
+}
+
+impl InCall {
+    /// Enters a call. One within another call of the connection began when that did.
+    pub fn of(connection: &Connection) -> Self {
+        let call = Self::within(connection);
+        let call =
+            call.unwrap_or_else(|| Call { connection: connection.clone(), entered: connection.enter() });
+        let earlier = CALL.with(|current| current.borrow_mut().replace(call));
+        Self { earlier, _here: PhantomData }
+    }
+
+    fn current() -> Option<Call> {
+        CALL.with(|current| current.borrow().clone())
+    }
+
+    /// The call of this connection that the thread is in.
+    fn within(connection: &Connection) -> Option<Call> {
+        Self::current().filter(|call| call.connection.is_same(connection))
+    }
+}
+
+impl Drop for InCall {
+    fn drop(&mut self) {
+        let earlier = self.earlier.take();
+        let ended = CALL.with(|current| std::mem::replace(&mut *current.borrow_mut(), earlier));
+        // It may be the last handle of the connection, whose end runs code of its own.
+        drop(ended);
+    }
 }
 
 /// What was seen of a variable that may explain an error.
@@ -54,7 +114,19 @@ impl PythonHost {
         let bar = Bar::of(connection);
         let (notes, tables) = (Mutex::default(), Mutex::new(tables));
         let (seen, settings) = (Mutex::default(), connection.host_settings().clone());
-        Arc::new(Self { raised, notes, given, tables, bar, settings, seen, statement: None })
+        let call = InCall::within(connection);
+        Arc::new(Self {
+            raised,
+            notes,
+            given,
+            tables,
+            bar,
+            settings,
+            seen,
+            statement: None,
+            call,
+            is_answered: false,
+        })
     }
 
     /// A host for rows that are computed after their statement.
@@ -62,7 +134,19 @@ impl PythonHost {
         let (raised, tables, statement) = (Mutex::default(), Mutex::default(), Some(Arc::clone(statement)));
         let (notes, seen) = (Mutex::default(), Mutex::default());
         let (bar, settings) = (Bar::of(connection), connection.host_settings().clone());
-        Arc::new(Self { raised, notes, given: 0, tables, bar, settings, seen, statement })
+        let call = InCall::within(connection);
+        Arc::new(Self {
+            raised,
+            notes,
+            given: 0,
+            tables,
+            bar,
+            settings,
+            seen,
+            statement,
+            call,
+            is_answered: false,
+        })
     }
 
     /// Looks for signals only, while rows are converted.
@@ -76,7 +160,18 @@ impl PythonHost {
             settings: HostSettings::default(),
             seen: Mutex::default(),
             statement: None,
+            call: InCall::current(),
+            is_answered: true,
         })
+    }
+
+    /// The same for who keeps all rows.
+    pub fn answered(self: Arc<Self>) -> Arc<Self> {
+        let mut host = self;
+        if let Some(host) = Arc::get_mut(&mut host) {
+            host.is_answered = true;
+        }
+        host
     }
 
     /// The exception behind the engine's error, if it came from Python: KeyboardInterrupt, or what a conversion raised.
@@ -88,6 +183,7 @@ impl PythonHost {
     /// What was seen in Python that explains an error.
     fn explained(&self, error: &Error) -> Option<String> {
         let (name, is_column) = match error.root() {
+            Error::OutOfMemory { .. } if self.is_answered => return Some(LARGE.to_string()),
             Error::UndefinedTable { name, .. } => (name, false),
             Error::UndefinedColumn { name, .. } => (name, true),
             _ => return None,
@@ -146,10 +242,29 @@ impl PythonHost {
     }
 }
 
-/// Lets signals be handled and other threads run, now and then while objects are made.
+/// Lets signals be handled and other threads run, now and then while objects are made. Ends the call if it was interrupted.
 pub fn pause(py: Python<'_>) -> PyResult<()> {
     py.detach(|| ());
-    py.check_signals()
+    py.check_signals()?;
+    match InCall::current() {
+        Some(call) => unwrapped(py, call.connection.check_since(call.entered)),
+        None => Ok(()),
+    }
+}
+
+/// Objects that are converted between two pauses.
+const CONVERTED_MAX: u32 = 1 << 12;
+
+/// A pause if many objects were converted since the last one.
+#[inline]
+pub fn pace(py: Python<'_>) -> PyResult<()> {
+    let converted = CONVERTED.get() + 1;
+    if converted < CONVERTED_MAX {
+        CONVERTED.set(converted);
+        return Ok(());
+    }
+    CONVERTED.set(0);
+    pause(py)
 }
 
 impl Host for PythonHost {
@@ -175,7 +290,15 @@ impl Host for PythonHost {
         self.notes.lock().push(message.to_string());
     }
 
+    fn entered(&self) -> Option<Entered> {
+        self.call.as_ref().map(|call| call.entered)
+    }
+
     fn is_interrupted(&self) -> bool {
+        // Rows that are there are converted without a statement.
+        if self.call.as_ref().is_some_and(|call| call.connection.check_since(call.entered).is_err()) {
+            return true;
+        }
         Python::attach(|py| {
             let drawn = self.bar.as_ref().map_or(Ok(()), |bar| bar.draw(py));
             match drawn.and_then(|()| py.check_signals()) {

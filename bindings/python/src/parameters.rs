@@ -1,6 +1,7 @@
 //! Python values as SQL values: parameters, configuration, cells of object arrays.
 
 use crate::errors::{misuse, unwrapped};
+use crate::host;
 use inlay::types::datetime::{
     MICROS_PER_DAY, MICROS_PER_SECOND, days_from_civil, is_finite_timestamp, is_timestamp,
 };
@@ -85,6 +86,7 @@ fn is_scalar(object: &Bound<'_, PyAny>) -> bool {
 
 /// One Python value as a SQL value.
 pub fn value(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Value> {
+    host::pace(py)?;
     if object.is_none() {
         return Ok(Value::Null);
     }

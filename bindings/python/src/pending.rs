@@ -8,6 +8,7 @@
 //! of all columns that somebody still has ([`PendingColumns::settle`]).
 
 use crate::errors::misuse;
+use crate::host::InCall;
 use crate::numpy::{Delivered, Unconverted};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
@@ -48,12 +49,13 @@ impl Column {
             return Err(misuse(py, "this column is being converted by the code around; look at it later"));
         }
         let mut state = self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
-        let column = match &*state {
+        let (column, connection) = match &*state {
             State::Array(array) => return Ok(array.clone_ref(py)),
             State::Failed(error) => return Err(error.clone_ref(py)),
-            State::Unread { column, .. } => column,
+            State::Unread { column, connection } => (column, connection),
         };
         *self.converting.lock().unwrap_or_else(PoisonError::into_inner) = Some(me);
+        let _call = connection.as_ref().map(InCall::of);
         let converted = column.converted(py, stop);
         *self.converting.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let array = match converted? {

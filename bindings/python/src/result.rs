@@ -3,6 +3,7 @@
 use crate::arrow;
 use crate::cursor::{self, Cursor, Holder, Unread};
 use crate::errors::unwrapped;
+use crate::host::InCall;
 use crate::numpy::Decimals;
 use crate::pending::PendingColumns;
 use inlay::QueryResult;
@@ -45,6 +46,7 @@ impl Answer {
 impl Answer {
     #[doc = doc!("Answer.fetchall")]
     fn fetchall(&self, py: Python<'_>) -> PyResult<Py<PyList>> {
+        let _call = InCall::of(&self.connection);
         self.cursor().fetch_list(py, usize::MAX)
     }
 
@@ -56,6 +58,7 @@ impl Answer {
         decimal: Option<&str>,
         strings: Option<&str>,
     ) -> PyResult<Bound<'py, PyDict>> {
+        let _call = InCall::of(&self.connection);
         let holder = Holder { pending: &self.pending, connection: &self.connection };
         cursor::arrays(py, self.unread(), self.zone.as_deref(), (decimal, strings), holder)
     }
@@ -63,12 +66,14 @@ impl Answer {
     #[doc = doc!("Answer.df")]
     #[pyo3(signature = (decimal = None))]
     fn df<'py>(&self, py: Python<'py>, decimal: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
+        let _call = InCall::of(&self.connection);
         let decimals = Decimals::of(py, decimal, self.connection.host_settings().decimals())?;
         cursor::data_frame(py, self.unread(), self.zone.as_deref(), decimals)
     }
 
     #[doc = doc!("Answer.arrow")]
     fn arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let _call = InCall::of(&self.connection);
         arrow::table(py, self.unread(), arrow::layout_of(&self.connection))
     }
 
@@ -78,11 +83,13 @@ impl Answer {
         py: Python<'py>,
         rows_per_batch: Option<usize>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let _call = InCall::of(&self.connection);
         arrow::reader(py, self.unread(), rows_per_batch, arrow::layout_of(&self.connection))
     }
 
     #[doc = doc!("Answer.pl")]
     fn pl<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let _call = InCall::of(&self.connection);
         arrow::polars(py, self.unread())
     }
 
@@ -92,6 +99,7 @@ impl Answer {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
+        let _call = InCall::of(&self.connection);
         let strings = arrow::layout_for(py, requested_schema.as_ref(), &self.connection)?;
         arrow::export(py, self.unread(), strings)
     }

@@ -316,11 +316,19 @@ pub fn object(py: Python<'_>, shown: &Shown, value: &Value) -> PyResult<Py<PyAny
             let dict = PyDict::new(py);
             // Two keys may have the same nearest double.
             let exact = Shown::exact(shown.zone.as_ref().map(|zone| zone.clone_ref(py)));
+            let mut pairs = Vec::with_capacity(entries.len());
             for (key, value) in entries {
-                let key = object(py, &exact, key)?;
-                let is_hashable = key.bind(py).hash().is_ok();
-                let key = if is_hashable { key } else { key.bind(py).str()?.into_any().unbind() };
-                dict.set_item(key, object(py, shown, value)?)?;
+                pairs.push((object(py, &exact, key)?, object(py, shown, value)?));
+            }
+            if pairs.iter().all(|(key, _)| key.bind(py).hash().is_ok()) {
+                for (key, value) in pairs {
+                    dict.set_item(key, value)?;
+                }
+            } else {
+                // Lists and dicts are keys of no dict; a parameter of this form is the map again.
+                let (keys, values): (Vec<_>, Vec<_>) = pairs.into_iter().unzip();
+                dict.set_item("key", keys)?;
+                dict.set_item("value", values)?;
             }
             dict.into_py_any(py)
         }

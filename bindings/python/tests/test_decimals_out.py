@@ -33,6 +33,19 @@ def test_what_pandas_does_with_numbers_works() -> None:
     assert frame.mean(numeric_only=True)["x"] == 0.175
 
 
+def test_chunks_are_as_whole_frames() -> None:
+    con = inlay.connect()
+    query = "SELECT i, i * 1.5 AS x, 'n' || i AS s, NULLIF(i, 3000) AS n, DATE '2024-01-01' AS d FROM range(5000) t(i)"
+    whole = con.execute(query).df()
+    con.execute(query)
+    chunks = [con.fetch_df_chunk(), con.fetch_df_chunk(2), con.fetch_df_chunk()]
+    assert [len(chunk) for chunk in chunks] == [2048, 2952, 0]
+    assert [chunk.dtypes.drop("n").to_dict() for chunk in chunks] == [whole.dtypes.drop("n").to_dict()] * 3
+    pd.testing.assert_frame_equal(pd.concat(chunks[:2], ignore_index=True), whole, check_dtype=False)
+    con.execute("SET decimal = 'exact'")
+    assert is_decimal(con.execute("SELECT 1.5 AS x").fetch_df_chunk().x.dtype)
+
+
 def test_numpy_computes_with_decimals() -> None:
     array = inlay.sql(PRICES).fetchnumpy()["x"]
     assert array.dtype == np.float64 and array.mask.tolist() == [False, False, True] and np.isnan(array.data[2])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,81 @@ def test_openpyxl_reads_what_is_written(con: inlay.Connection, tmp_path: Path) -
     assert names == ("i", "p", "b", "t", "d", "m", "n", "big", "l")
     day = dt.datetime(2024, 2, 29)
     assert row == (1, 2.5, True, "x & y", day, day.replace(hour=12), None, "9007199254740993", "[1, 2]")
+
+
+def test_a_large_workbook_is_whole(con: inlay.Connection, tmp_path: Path) -> None:
+    """It is written in parts, by several threads, which together are one sheet and one archive."""
+    path = tmp_path / "large.xlsx"
+    con.execute("SET threads = 4")
+    con.execute(
+        f"""COPY (SELECT i, 'text ' || i AS t, i / 8 AS d, DATE '2000-01-01' + (i % 9000)::INTEGER AS day,
+            NULLIF(i % 3, 0) AS n FROM range(60000) r(i)) TO '{path}' (HEADER)"""
+    )
+    with zipfile.ZipFile(path) as archive:
+        assert archive.testzip() is None and len(archive.namelist()) == 6
+    rows = openpyxl.load_workbook(path, read_only=True).active.iter_rows(values_only=True)
+    assert next(rows) == ("i", "t", "d", "day", "n")
+    for i, row in enumerate(rows):
+        day = dt.datetime(2000, 1, 1) + dt.timedelta(days=i % 9000)
+        assert row == (i, f"text {i}", i / 8, day, i % 3 or None)
+    assert i == 59_999
+    assert con.sql(f"SELECT count(*), sum(i), count(n), max(t) FROM '{path}'").fetchone() == (
+        60_000,
+        1_799_970_000.0,
+        40_000,
+        "text 9999",
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " ",
+        "a\nb",
+        "a\r\nb",
+        "a\tb",
+        "\x01\x1f",
+        "_x0041_",
+        "__x0041__",
+        "_x",
+        "<&>\"'",
+        "\ufffe",
+        "😀",
+        "=1+1",
+        "1",
+        "x" * 32_767,
+    ],
+)
+def test_texts_come_back_as_they_were(con: inlay.Connection, tmp_path: Path, text: str) -> None:
+    path = tmp_path / "texts.xlsx"
+    con.execute("CREATE TABLE t (a VARCHAR, b INTEGER)")
+    con.execute("INSERT INTO t VALUES (?, 1)", [text])
+    con.execute(f"COPY t TO '{path}' (HEADER)")
+    assert con.sql(f"FROM read_xlsx('{path}', all_varchar = true)").fetchall() == [(text, "1")]
+
+
+@pytest.mark.parametrize("number", [0.0, -0.0, 1e-7, 1e300, 5e-324, 0.1, 123456789.125, -1e17, 1.7976931348623157e308])
+def test_numbers_come_back_as_they_were(con: inlay.Connection, tmp_path: Path, number: float) -> None:
+    path = tmp_path / "numbers.xlsx"
+    con.execute("CREATE TABLE t (a DOUBLE)")
+    con.execute("INSERT INTO t VALUES (?)", [number])
+    con.execute(f"COPY t TO '{path}' (HEADER)")
+    assert con.sql(f"FROM '{path}'").fetchone() == (number,)
+    assert openpyxl.load_workbook(path).active["A2"].value == number
+
+
+def test_a_text_that_no_cell_holds_is_named(con: inlay.Connection, tmp_path: Path) -> None:
+    path = tmp_path / "long.xlsx"
+    with pytest.raises(inlay.Error, match='row 3 of column "t": an Excel cell holds 32767 characters'):
+        con.execute(f"COPY (SELECT repeat('x', 32766 + i) AS t FROM range(3) r(i) ORDER BY i) TO '{path}' (HEADER)")
+    for name in ("", "a" * 32, "a/b", "'a", "a\tb"):
+        with pytest.raises(inlay.Error, match="is no name of an Excel sheet"):
+            con.execute(f"COPY (SELECT 1 AS a) TO '{path}' (SHEET '{name.replace(chr(39), chr(39) * 2)}')")
+    assert not path.exists()
+    con.execute(f"COPY (SELECT 1 AS a, NULL AS b) TO '{path}' (SHEET 'It''s <ours> & \"yours\"')")
+    assert openpyxl.load_workbook(path).sheetnames == ['It\'s <ours> & "yours"']
+    assert con.sql(f"FROM read_xlsx('{path}', header = false)").columns == ["A1", "B1"]
 
 
 def test_a_failed_copy_leaves_the_old_file(con: inlay.Connection, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -49,6 +49,92 @@ def test_interrupt_ends_rows_that_wait(con: inlay.Connection, fetch: str) -> Non
 def test_interrupt_without_a_query_does_nothing(con: inlay.Connection) -> None:
     con.interrupt()
     assert con.execute("SELECT 1").fetchone() == (1,)
+
+
+def counted(con: inlay.Connection, each: Callable[[int], object], seen: list[int]) -> Iterator[object]:
+    """Give objects without end, and interrupt the connection at the thousandth."""
+    for number in range(1_000_000):
+        seen.append(number)
+        if number == 1000:
+            con.interrupt()
+        yield each(number)
+
+
+class Number:
+    """A number that is asked for its value, and interrupts the connection when it is the thousandth."""
+
+    def __init__(self, con: inlay.Connection, number: int, seen: list[int]) -> None:
+        self.con, self.number, self.seen = con, number, seen
+
+    def __index__(self) -> int:
+        self.seen.append(self.number)
+        if self.number == 1000:
+            self.con.interrupt()
+        return self.number
+
+
+def test_interrupt_ends_a_call_before_its_statement_begins(con: inlay.Connection) -> None:
+    """While parameters are converted no statement runs yet; objects are counted, not seconds."""
+    con.execute("CREATE TABLE t (x BIGINT)")
+    prepared = con.prepare("INSERT INTO t VALUES (?)")
+    appender = con.appender("t")
+    calls: list[Callable[[list[int]], object]] = [
+        lambda seen: con.executemany("INSERT INTO t VALUES (?)", counted(con, lambda i: [i], seen)),
+        lambda seen: prepared.executemany(counted(con, lambda i: [i], seen)),
+        lambda seen: appender.append_rows(counted(con, lambda i: [i], seen)),
+        lambda seen: con.execute("SELECT len(?)", [[Number(con, i, seen) for i in range(100_000)]]),
+        lambda seen: prepared.execute([[Number(con, i, seen) for i in range(100_000)]]),
+        lambda seen: con.execute("SELECT $a", {"a": {"k": [Number(con, i, seen) for i in range(100_000)]}}),
+    ]
+    for call in calls:
+        seen: list[int] = []
+        with pytest.raises(inlay.InterruptException) as error:
+            call(seen)
+        assert error.value.sqlstate == "57014" and 1000 < len(seen) < 20_000
+        assert con.execute("SELECT 42").fetchone() == (42,)
+    assert con.execute("SELECT count(*) FROM t").fetchone() == (0,)
+
+
+def test_an_interrupt_belongs_to_the_calls_that_were_entered(con: inlay.Connection) -> None:
+    """What an earlier call did not see is none of the next one's."""
+    con.interrupt()
+    con.executemany("SELECT ?", [[1], [2]])
+    con.interrupt()
+    assert con.sql("SELECT 1").fetchall() == [(1,)]
+
+
+@pytest.mark.parametrize("fetch", ["fetchall", "df", "arrow", "fetchnumpy", "pl", "fetchmany"])
+def test_interrupt_ends_the_conversion_of_rows_that_are_there(con: inlay.Connection, fetch: str) -> None:
+    con.execute("CREATE TABLE t AS SELECT i, 'text ' || i AS s, i * 1.5 AS d FROM range(1000000) r(i)")
+    arguments = [10**9] if fetch == "fetchmany" else []
+
+    def again() -> None:
+        # Arrays of whole columns are made when they are looked at.
+        while True:
+            rows = getattr(con.execute("SELECT i, s, d FROM t"), fetch)(*arguments)
+            list(rows.values()) if fetch == "fetchnumpy" else None
+
+    ended = threading.Event()
+
+    def interrupt() -> None:
+        # Again and again: one between two calls belongs to none.
+        while not ended.wait(0.05):
+            con.interrupt()
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(inlay.InterruptException):
+        again()
+    ended.set()
+    thread.join()
+    assert con.execute("SELECT 42").fetchone() == (42,)
+
+
+def test_a_closed_connection_says_so(con: inlay.Connection) -> None:
+    con.close()
+    for call in (con.interrupt, con.query_progress):
+        with pytest.raises(inlay.ConnectionException):
+            call()
 
 
 needs_ctrl_c = pytest.mark.skipif(

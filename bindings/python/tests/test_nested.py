@@ -161,3 +161,12 @@ def test_files_keep_every_type(tmp_path: Any) -> None:
     with inlay.connect(path) as con:
         assert checksums(con) == changed
         assert con.execute("PRAGMA verify").fetchall() is not None
+
+
+def test_a_map_whose_keys_are_no_keys_of_dicts_keeps_them() -> None:
+    found = inlay.sql("SELECT MAP {[1, 2]: 'a', [3]: NULL} AS m").fetchone()
+    assert found == ({"key": [[1, 2], [3]], "value": ["a", None]},)
+    con = inlay.connect()
+    con.execute("CREATE TABLE t (m MAP(INTEGER[], VARCHAR))")
+    con.execute("INSERT INTO t VALUES (?)", found)
+    assert con.execute("FROM t").fetchone() == found

@@ -209,7 +209,6 @@ WRITTEN: dict[str, Any] = {
     "compression": "gzip",
     "overwrite": True,
     "per_thread_output": True,
-    "use_tmp_file": False,
     "partition_by": ["w"],
     "write_partition_columns": True,
     "force_quote": ["v"],
@@ -259,11 +258,13 @@ def _files(folder: Path) -> list[bytes]:
         ("field_ids", {"v": 7}),
         ("overwrite", 3),
         ("per_thread_output", True),
-        ("use_tmp_file", False),
         ("partition_by", ["w"]),
         ("append", True),
         ("filename_pattern", "x_{i}"),
+        ("file_extension", "pq"),
+        ("hive_file_pattern", False),
         ("file_size_bytes", 1000),
+        ("row_groups_per_file", 1),
         ("nothing", 1),
     ],
 )
@@ -276,6 +277,31 @@ def test_options_of_to_parquet(con: inlay.Connection, tmp_path: Path, option: st
     except inlay.Error:
         return
     assert (tmp_path / "with").is_dir() or (tmp_path / "with").read_bytes() != expected
+
+
+def test_what_is_so_anyway_is_taken(con: inlay.Connection, tmp_path: Path) -> None:
+    """Rows have their order and a file takes its name when it is complete: more than was asked for."""
+    relation = con.sql("FROM range(5000)")
+    relation.to_parquet(tmp_path / "plain")
+    for option in ("use_tmp_file", "preserve_order"):
+        relation.to_parquet(tmp_path / "with", **{option: False})
+        assert (tmp_path / "with").read_bytes() == (tmp_path / "plain").read_bytes()
+
+
+def test_copy_says_which_files_it_wrote(con: inlay.Connection, tmp_path: Path) -> None:
+    query = "(SELECT i, i % 2 AS k FROM range(50000) r(i))"
+    one = con.execute(f"COPY {query} TO '{tmp_path}/a.csv' (RETURN_FILES)")
+    assert [column[0] for column in one.description] == ["Count", "Files"]
+    assert one.fetchall() == [(50_000, [f"{tmp_path}/a.csv"])]
+    parts = con.execute(f"COPY {query} TO '{tmp_path}/p' (FORMAT parquet, PARTITION_BY (k), RETURN_FILES true)")
+    assert parts.fetchall() == [(50_000, [f"{tmp_path}/p/k={k}/data_0.parquet" for k in (0, 1)])]
+    sizes = con.execute(
+        f"COPY {query} TO '{tmp_path}/s' (FORMAT csv, FILE_SIZE_BYTES '100KB', RETURN_FILES)"
+    ).fetchone()
+    assert sizes is not None and sizes[1] == [str(path) for path in sorted(tmp_path.glob("s/*.csv"))]
+    none = con.execute(f"COPY (SELECT 1 AS a WHERE false) TO '{tmp_path}/n.csv' (WRITE_EMPTY_FILE false, RETURN_FILES)")
+    assert none.fetchall() == [(0, [])]
+    assert con.execute(f"COPY {query} TO '{tmp_path}/b.csv' (RETURN_FILES false)").fetchall() == [(50_000,)]
 
 
 def test_numbers_of_lines_and_quotings_that_mean_nothing_are_refused(con: inlay.Connection, tmp_path: Path) -> None:

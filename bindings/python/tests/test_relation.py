@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import gc
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -226,7 +227,10 @@ def test_expressions(con: inlay.Connection) -> None:
 
 def test_types() -> None:
     struct = inlay.struct_type({"a": inlay.sqltypes.INTEGER, "b c": inlay.list_type(str)})
-    assert struct == 'STRUCT("a" INTEGER, "b c" VARCHAR[])' and struct.id == "struct"
+    assert struct == 'STRUCT(a INTEGER, "b c" VARCHAR[])' and struct.id == "struct"
+    assert struct.a == "integer" != "BIGINT" and struct["b c"].child == inlay.sqltypes.VARCHAR
+    with pytest.raises(AttributeError, match="has no part 'c'; it has a, b c"):
+        _ = struct.c
     assert struct.children == [("a", "INTEGER"), ("b c", "VARCHAR[]")]
     assert inlay.sqltype("int") == inlay.sqltypes.INTEGER
     nested = inlay.sql("SELECT {'a': 1, 'b': [1.5]} AS s").types[0]
@@ -234,6 +238,70 @@ def test_types() -> None:
         ("a", "INTEGER"),
         ("b", "DECIMAL(2,1)[]"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        (list[int], "BIGINT[]"),
+        (int | None, "BIGINT"),
+        (dict[str, float], "MAP(VARCHAR, DOUBLE)"),
+        (int | str, "UNION(u1 BIGINT, u2 VARCHAR)"),
+        ({"a": list[str]}, "STRUCT(a VARCHAR[])"),
+        ("decimal(9, 2)", "decimal(9, 2)"),
+    ],
+)
+def test_types_of_python(given: object, name: str) -> None:
+    assert str(inlay.sqltypes.DuckDBPyType(given)) == name == str(inlay.sqltypes.sqltype(given))
+    inlay.execute(f"SELECT NULL::{inlay.sqltypes.sqltype(given)}")
+
+
+def test_types_of_numpy() -> None:
+    np = pytest.importorskip("numpy")
+    assert [inlay.sqltypes.sqltype(ty) for ty in (np.int32, np.dtype("uint8"), np.float32)] == [
+        "INTEGER",
+        "UTINYINT",
+        "FLOAT",
+    ]
+
+
+def test_a_function_over_frames_keeps_its_promise() -> None:
+    pd = pytest.importorskip("pandas")
+    r = inlay.sql("SELECT 1 AS a")
+    assert r.map(lambda frame: frame, schema={"a": "DOUBLE"}).types == ["DOUBLE"]
+    with pytest.raises(inlay.InvalidInputException, match=r"returned the columns \['b'\], its schema promises"):
+        r.map(lambda _: pd.DataFrame({"b": [1]}), schema={"a": int})
+    with pytest.raises(inlay.ConversionException):
+        r.map(lambda _: pd.DataFrame({"a": ["x"]}), schema={"a": int}).fetchall()
+
+
+def test_bits_have_bounds() -> None:
+    r = inlay.sql("SELECT * FROM (VALUES (1), (2)) t(a)")
+    assert r.bitstring_agg("a", min=0, max=3).fetchall() == [("0110",)]
+    with pytest.raises(inlay.InvalidInputException, match="min and max, or neither"):
+        r.bitstring_agg("a", min=0)
+    assert inlay.execute("SELECT ?", [inlay.BitValue(b"0101")]).fetchone() == ("0101",)
+
+
+def test_a_relation_keeps_what_its_query_ends_with() -> None:
+    con = inlay.connect()
+    con.execute("CREATE TABLE t AS FROM range(1000) r(i)")
+    queries = [
+        "FROM t USING SAMPLE 2 ROWS",
+        "SELECT * FROM t TABLESAMPLE reservoir(2 ROWS) -- two",
+        "SELECT x.i FROM x: t ORDER BY 1 LIMIT 0o2",
+        "FROM t FETCH FIRST (1 + 1) ROWS ONLY",
+    ]
+    for query in queries:
+        r = con.sql(query)
+        assert len(r.fetchall()) == len(r) == 2 and r.filter("true").aggregate("count(*)").fetchone() == (2,)
+
+
+def test_objects_may_be_referred_to_weakly() -> None:
+    con = inlay.connect()
+    statement = inlay.extract_statements("SELECT 1")[0]
+    for made in (con, con.prepare("SELECT 1"), con.sql("SELECT 1"), inlay.col("a"), statement):
+        assert weakref.ref(made)() is made
 
 
 COMMON = [

@@ -47,7 +47,7 @@ pub mod zones;
 pub use arrow_source::{ArrowStreamTable, ArrowTable};
 pub use column_source::{ColumnSource, DeferredColumn, SourceValues};
 pub use rejects::SessionFiles;
-pub use write::{Destination, FileWriter, open_writer};
+pub use write::{Account, Destination, FileWriter, open_writer};
 
 /// Runs a number of tasks, perhaps at once, and gives the first error.
 pub type Parallel<'a> =

@@ -136,7 +136,7 @@ fn split<'a>(text: &'a str, separators: &[char]) -> Vec<&'a str> {
 }
 
 /// A BOOLEAN argument; 0, 1 and the words are accepted too.
-pub(crate) fn boolean(name: &str, value: &Value) -> Result<bool> {
+pub fn boolean(name: &str, value: &Value) -> Result<bool> {
     let read = match value {
         Value::Boolean(b) => Some(*b),
         Value::Varchar(text) => match text.to_ascii_lowercase().as_str() {
@@ -158,6 +158,28 @@ pub(crate) fn integer(name: &str, value: &Value) -> Result<i64> {
         other => other.as_i128().and_then(|v| i64::try_from(v).ok()),
     };
     read.ok_or_else(|| Error::invalid_argument(format!("parameter \"{name}\" takes an integer, not {value}")))
+}
+
+/// A number of bytes, or a text such as `128MB`.
+pub(crate) fn size_of_text(name: &str, value: &Value) -> Result<usize> {
+    let refused = || Error::invalid_argument(format!("{name} is a size such as '128MB', not {value}"));
+    let Some(written) = value.as_str() else {
+        return usize::try_from(integer(name, value)?).ok().filter(|&size| size > 0).ok_or_else(refused);
+    };
+    let written = written.trim().to_ascii_lowercase();
+    let digits = written.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(written.len());
+    let factor = match written[digits..].trim() {
+        "" | "b" | "byte" | "bytes" => 1u64,
+        "kb" => 1000,
+        "mb" => 1_000_000,
+        "gb" => 1_000_000_000,
+        "kib" => 1 << 10,
+        "mib" => 1 << 20,
+        "gib" => 1 << 30,
+        _ => return Err(refused()),
+    };
+    let size = written[..digits].parse::<f64>().map_err(|_| refused())? * factor as f64;
+    if size >= 1.0 && size < usize::MAX as f64 { Ok(size as usize) } else { Err(refused()) }
 }
 
 /// A VARCHAR argument.

@@ -51,6 +51,7 @@ pub mod pick;
 pub mod process;
 pub mod simd;
 pub mod size_limit;
+pub mod sorting;
 pub mod sql_text;
 pub mod time_tz;
 pub mod value;

@@ -13,6 +13,7 @@
 use crate::{Error, Interrupt, MemoryBudget, Reservation, Result};
 use std::any::Any;
 use std::cell::{Cell, RefCell};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The limits of one statement.
@@ -64,6 +65,52 @@ pub fn check() -> Result<()> {
     // To look at the flag may run code of the host, which may run a statement with limits of its own.
     let interrupt = CURRENT.with(|current| current.borrow().as_ref().map(|limits| limits.interrupt.clone()));
     interrupt.map_or(Ok(()), |interrupt| interrupt.check())
+}
+
+/// Elements of one value that are gone through between two looks at the flag: a millisecond of most work on them.
+const ELEMENTS: usize = 1 << 16;
+
+/// `0..len` in parts, and before each a look at the flag: for loops over the elements of one value, the rows of one group or the
+/// like, of which there can be any number. Who goes through many that are small looks by itself.
+pub fn steps(len: usize) -> impl Iterator<Item = Result<Range<usize>>> {
+    let look = move || if len > ELEMENTS { check() } else { Ok(()) };
+    (0..len).step_by(ELEMENTS).map(move |from| look().map(|()| from..len.min(from + ELEMENTS)))
+}
+
+/// A look at the flag now and then, for loops that are not over a length.
+#[derive(Debug)]
+pub struct Pace {
+    left: usize,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Pace {
+    /// The first look is after as many elements as the others.
+    pub fn new() -> Self {
+        Self { left: ELEMENTS }
+    }
+
+    /// One element more.
+    #[inline]
+    pub fn step(&mut self) -> Result<()> {
+        self.steps(1)
+    }
+
+    /// So many elements more, or bytes where these are what takes time.
+    #[inline]
+    pub fn steps(&mut self, count: usize) -> Result<()> {
+        if count < self.left {
+            self.left -= count;
+            return Ok(());
+        }
+        self.left = ELEMENTS;
+        check()
+    }
 }
 
 /// Bytes counted before the budget and the flag are asked again.

@@ -5,6 +5,8 @@
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Fails if this process may not have a file that ends at `end`, in bytes.
 #[cfg(unix)]
@@ -33,17 +35,26 @@ pub fn check_file_size(_end: u64) -> io::Result<()> {
 
 /// A file that is written from its start to its end.
 #[derive(Debug)]
-pub struct OutputFile(File);
+pub struct OutputFile {
+    file: File,
+    /// Counts bytes.
+    written: Arc<AtomicU64>,
+}
 
 impl OutputFile {
     /// Writes to this file from now on.
     pub fn new(file: File) -> Self {
-        Self(file)
+        Self::counted(file, Arc::default())
+    }
+
+    /// The same; `written` counts the bytes.
+    pub fn counted(file: File, written: Arc<AtomicU64>) -> Self {
+        Self { file, written }
     }
 
     /// Whoever writes behind what is there without asking where that is, as into a pipe, has no limit here.
     fn check(&mut self, size: usize) -> io::Result<()> {
-        match self.0.stream_position() {
+        match self.file.stream_position() {
             Ok(position) => check_file_size(position.saturating_add(size as u64)),
             Err(_) => Ok(()),
         }
@@ -53,16 +64,18 @@ impl OutputFile {
 impl Write for OutputFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.check(bytes.len())?;
-        self.0.write(bytes)
+        let count = self.file.write(bytes)?;
+        self.written.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
+        self.file.flush()
     }
 }
 
 impl Seek for OutputFile {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        self.0.seek(to)
+        self.file.seek(to)
     }
 }

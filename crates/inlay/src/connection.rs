@@ -33,11 +33,11 @@ use inlay_types::limits;
 use inlay_types::{Error, Interrupt, Result};
 use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 pub use crate::database::SessionInfo;
-pub use crate::host::{Host, HostScope, HostTable, Parameters, interrupt_of};
+pub use crate::host::{Entered, Host, HostScope, HostTable, Parameters, interrupt_of};
 use crate::host::{caught, check_parameter_count, in_order, poll_of, takes_parameters};
 use crate::session::{Nested, OpenTransaction, Session, Text};
 use cursor::{Cursor, FIRST_BYTES};
@@ -90,6 +90,8 @@ struct Shared {
     priority: PriorityCell,
     host_settings: HostSettings,
     interrupt: Interrupt,
+    /// How often it was interrupted.
+    interrupts: AtomicU64,
     progress: Arc<QueryProgress>,
     closed: AtomicBool,
     /// Whether BEGIN opened a transaction, as of the end of the last statement.
@@ -149,6 +151,7 @@ impl Connection {
             host_settings: session.settings.host.clone(),
             database: RwLock::new(Some(database)),
             interrupt: Interrupt::new(),
+            interrupts: AtomicU64::new(0),
             progress: Arc::clone(&session.progress),
             closed: AtomicBool::new(false),
             has_transaction: AtomicBool::new(session.transaction.is_some()),
@@ -398,6 +401,12 @@ impl Connection {
         // Closed while this waited for another statement.
         self.check_open()?;
         self.0.interrupt.clear();
+        if let Some(entered) = host.and_then(|host| host.entered())
+            && let Err(error) = self.check_since(entered)
+        {
+            self.0.interrupt.clear();
+            return Err(error);
+        }
         let poll = host.map(|host| poll_of(Arc::clone(host)));
         let poll = match &self.0.nested {
             Some(nested) => Some(nested.poll(poll)),
@@ -429,9 +438,27 @@ impl Connection {
         self.guarded(|_, _| self.database()?.backup(path), None)
     }
 
-    /// Ends the running statement soon, with [`Error::Interrupted`]. May be called from any thread.
+    /// Ends the running statement soon, with [`Error::Interrupted`], and calls of a host that were entered before. May be called
+    /// from any thread.
     pub fn interrupt(&self) {
+        // Counted first: whoever takes the flag down looks at the count afterwards.
+        self.0.interrupts.fetch_add(1, Ordering::SeqCst);
         self.0.interrupt.set();
+    }
+
+    /// Whether both are handles of one session.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// That a host's call begins, which may do much before its statement does.
+    pub fn enter(&self) -> Entered {
+        Entered(self.0.interrupts.load(Ordering::SeqCst))
+    }
+
+    /// [`Error::Interrupted`] if there was an interrupt since a call was entered.
+    pub fn check_since(&self, entered: Entered) -> Result<()> {
+        if self.enter() == entered { Ok(()) } else { Err(Error::Interrupted) }
     }
 
     /// What queries of this session get when several want the workers at once, those that run among them. May be called

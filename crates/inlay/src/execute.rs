@@ -5,6 +5,7 @@
 //!
 //! - `change`: INSERT, UPDATE, DELETE, MERGE. `define`: CREATE, ALTER, DROP. `maintain`: files.
 
+mod copy_to;
 mod explain;
 mod profile;
 
@@ -22,8 +23,7 @@ use crate::text::same_name;
 use crate::transactions::{ModesExt, Transactions};
 use inlay_catalog::access::Door;
 use inlay_catalog::{DefinitionKind, MAIN};
-use inlay_exec::{Analysis, ExecContext, Workers, rows_size};
-use inlay_formats::Destination;
+use inlay_exec::{Analysis, ExecContext, Workers};
 use inlay_formats::remote::secrets::Secret;
 use inlay_kernels::resolve::{Ids, ResolveOptions};
 use inlay_sql::binder::{self, BindContext, Slots};
@@ -647,44 +647,6 @@ impl Run<'_> {
         self.database.settings().files().ask(door)
     }
 
-    fn copy_to(&self, query: Query, path: &str, options: &[(String, Value)]) -> Result<QueryResult> {
-        let names = output_names(&query);
-        self.ask(Door::Write(path))?;
-        Ok(QueryResult::changed(self.write_file(query, path, &names, options)?))
-    }
-
-    /// Writes the rows of a query to a file while they are computed. Returns how many there were.
-    pub(crate) fn write_file(
-        &self,
-        query: Query,
-        path: &str,
-        names: &[String],
-        options: &[(String, Value)],
-    ) -> Result<u64> {
-        let query = self.optimized(query)?;
-        let (files, types) = (self.database.settings().files(), output_types(&query));
-        let to = Destination { files, path, names, types: &types };
-        let mut writer = inlay_formats::open_writer(&to, options)?;
-        let context = self.context();
-        let parallel =
-            |count: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)| context.parallel(count, work);
-        let most = (context.budget.limit() / WRITTEN_PART).min(WRITTEN_AT_ONCE) as usize;
-        let mut rows = inlay_exec::stream(&query, &context)?;
-        let (mut batches, mut size) = (Vec::new(), 0);
-        while let Some(batch) = rows.next_batch()? {
-            self.given.interrupt.check()?;
-            size += rows_size(batch.columns(), batch.len());
-            batches.push(batch);
-            if size >= most {
-                writer.write(&std::mem::take(&mut batches), &parallel)?;
-                size = 0;
-            }
-        }
-        writer.write(&batches, &parallel)?;
-        drop(batches);
-        writer.finish(&parallel)
-    }
-
     fn begin(&mut self, modes: TransactionModes) -> Result<QueryResult> {
         if self.session.transaction.is_some() {
             return Err(transaction_state("a transaction is open already; COMMIT or ROLLBACK it first"));
@@ -763,16 +725,11 @@ impl Run<'_> {
     }
 }
 
-/// Bytes of rows that are written to a file at once, by all workers...
-const WRITTEN_AT_ONCE: u64 = 8 << 20;
-/// ... and the part of the memory limit that they may take: the bytes of the file come to several times as many.
-const WRITTEN_PART: u64 = 32;
-
 fn transaction_state(message: &str) -> Error {
     Error::TransactionState { message: message.to_string() }
 }
 
-fn output_names(query: &Query) -> Vec<String> {
+pub(crate) fn output_names(query: &Query) -> Vec<String> {
     query.output.iter().map(|(_, name)| name.clone()).collect()
 }
 

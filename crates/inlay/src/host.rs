@@ -81,6 +81,10 @@ pub enum HostScope {
     Everywhere,
 }
 
+/// When a host's call of a connection began; see [`crate::Connection::enter`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entered(pub(crate) u64);
+
 /// What a binding tells and is asked while a statement runs.
 pub trait Host: Send + Sync {
     /// A host's object that the program calls `name`, for a table name that nothing else has.
@@ -93,6 +97,16 @@ pub trait Host: Send + Sync {
 
     /// Whether the program wants the statement to end. Asked on the thread that runs the statement only.
     fn is_interrupted(&self) -> bool;
+
+    /// After how long it is asked again at the earliest.
+    fn patience(&self) -> Duration {
+        POLL_INTERVAL
+    }
+
+    /// When the call began that the statement belongs to: an interrupt that came since, while parameters were converted, ends it.
+    fn entered(&self) -> Option<Entered> {
+        None
+    }
 
     /// Told something that whoever wrote the statement should know, though it succeeds.
     fn note(&self, _message: &str) {}
@@ -117,8 +131,8 @@ fn this_thread() -> usize {
 
 /// Asks the host on the calling thread, and not more often than is useful.
 pub(crate) fn poll_of(host: Arc<dyn Host>) -> inlay_types::interrupt::InterruptPoll {
-    let (thread, start) = (this_thread(), Instant::now());
-    let next = AtomicU64::new(POLL_INTERVAL.as_micros() as u64);
+    let (thread, start, patience) = (this_thread(), Instant::now(), host.patience().as_micros() as u64);
+    let next = AtomicU64::new(patience);
     Arc::new(move || {
         if this_thread() != thread {
             return false;
@@ -127,7 +141,7 @@ pub(crate) fn poll_of(host: Arc<dyn Host>) -> inlay_types::interrupt::InterruptP
         if now < next.load(Ordering::Relaxed) {
             return false;
         }
-        next.store(now + POLL_INTERVAL.as_micros() as u64, Ordering::Relaxed);
+        next.store(now + patience, Ordering::Relaxed);
         host.is_interrupted()
     })
 }

@@ -72,7 +72,7 @@ pub use connection::appender::{APPENDED, Appender};
 pub use connection::bindings::Bindings;
 pub use connection::cursor::{ARROW_ROWS, Cursor, FIRST_BYTES, Unread};
 pub use connection::{
-    Connection, Described, Extent, Host, HostScope, HostTable, ParameterShape, Parameters, Pending,
+    Connection, Described, Entered, Extent, Host, HostScope, HostTable, ParameterShape, Parameters, Pending,
     PreparedStatement, ProgressWatch, Script, SessionInfo, StatementShape, Transaction, interrupt_of,
 };
 pub use database::Database;

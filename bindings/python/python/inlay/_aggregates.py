@@ -9,7 +9,7 @@ from inlay import _parts
 from inlay._expression import sql_of
 from inlay._parts import quote
 from inlay._query import Query
-from inlay.exceptions import ParserException
+from inlay.exceptions import InvalidInputException, ParserException
 
 if TYPE_CHECKING:
     from inlay._relation import Relation
@@ -175,7 +175,27 @@ class Aggregates(Query):
     var_samp = _aggregate("var_samp", "The variance of a sample")
     var = var_samp
     variance = _aggregate("variance", "The variance of a sample")
-    bitstring_agg = _aggregate("bitstring_agg", "A bit for each value that occurs")
+
+    def bitstring_agg(
+        self,
+        expression: Any,
+        min: Any = None,
+        max: Any = None,
+        groups: str = "",
+        window_spec: str = "",
+        projected_columns: str = "",
+    ) -> Relation:
+        if (min is None) != (max is None):
+            raise InvalidInputException("bitstring_agg takes min and max, or neither")
+        bounds = "" if min is None else f", {sql_of(min)}, {sql_of(max)}"
+        call = f"bitstring_agg({self._argument(expression)}{bounds})"
+        return self._call(call, groups, window_spec, projected_columns)
+
+    bitstring_agg.__doc__ = _doc(
+        "A bit for each value that occurs, from `min` to `max`: of an expression, by groups or over a window.",
+        'bitstring_agg("a")',
+        'select("bitstring_agg(a)")',
+    )
     approx_count_distinct = _aggregate("approx_count_distinct", "About how many different values there are")
     count_if = _aggregate("count_if", "How many values are true", "t")
     entropy = _aggregate("entropy", "The entropy")

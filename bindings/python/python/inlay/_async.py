@@ -11,12 +11,14 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator, Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from os import PathLike
 from types import FrameType
 from typing import Any, TypeVar
 
 from inlay._inlay import Connection, connect
 from inlay._relation import Relation
+from inlay.exceptions import ConnectionException
 
 T = TypeVar("T")
 
@@ -124,7 +126,9 @@ class AsyncConnection:
         except asyncio.CancelledError:
             while not job.cancel() and not job.done():
                 # Again and again: a statement that just begins takes earlier interrupts back.
-                self.connection.interrupt()
+                with suppress(ConnectionException):
+                    # Closed by another task: its statement has ended, or is about to.
+                    self.connection.interrupt()
                 await asyncio.sleep(0.01)
             raise
 

@@ -97,7 +97,7 @@ class Expression(Calls):
     '("km" * 2)'
     """
 
-    __slots__ = ("_alias", "_branches", "_else", "_name", "_nulls", "_order", "_sql")
+    __slots__ = ("__weakref__", "_alias", "_branches", "_else", "_name", "_nulls", "_order", "_sql")
     __hash__ = object.__hash__
 
     def __init__(self, sql: str) -> None:

@@ -163,7 +163,7 @@ class Families:
             body = {"__slots__": (), "__doc__": f"An expression with functions of the kind {family}.", **added}
             _classes[family] = type(f"{family.capitalize()}Expr", (Expression,), {**body, **_methods(*own)})
         made: Any = object.__new__(_classes[family])
-        for name in Expression.__slots__:
+        for name in Expression.__slots__[1:]:
             setattr(made, name, getattr(self, name))
         return made
 

@@ -978,6 +978,11 @@ class Connection(_Fetch):
         float
             Percent, or -1.
 
+        Raises
+        ------
+        inlay.ConnectionException
+            The connection is closed.
+
         Examples
         --------
         >>> inlay.connect().query_progress()
@@ -1739,6 +1744,7 @@ class Connection(_Fetch):
     @staticmethod
     def _literal(value: Any) -> str: ...
     def _setting(self, name: str) -> str | None: ...
+    def _df_part(self, rows: int) -> Any: ...
     def fetch_df(self, decimal: str | None = None) -> Any:
         """Fetch a pandas data frame; another name of `df`."""
 
@@ -2095,7 +2101,15 @@ class Connection(_Fetch):
 
     def interrupt(self) -> None:
         """
-        End the running statement; may be called from any thread.
+        End the calls of this session that run; may be called from any thread.
+
+        Such a call ends with `inlay.InterruptException`, whether it converts its parameters, runs its statement or
+        makes objects of the rows. An interrupt while none runs does nothing.
+
+        Raises
+        ------
+        inlay.ConnectionException
+            The connection is closed.
 
         Examples
         --------

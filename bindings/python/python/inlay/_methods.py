@@ -186,10 +186,15 @@ def view(self: Connection, view_name: str) -> Relation:
 
 def fetch_df_chunk(self: Connection, vectors_per_chunk: int = 1) -> Any:
     """Fetch the next 2,048 rows, or so many times more, as a pandas data frame."""
+    left = 2048 * vectors_per_chunk
+    parts = [self._df_part(left)]
+    while (left := left - len(parts[-1])) > 0 and len(part := self._df_part(left)):
+        parts.append(part)
+    if len(parts) == 1:
+        return parts[0]
     import pandas as pd
 
-    names = [column[0] for column in self.description or ()]
-    return pd.DataFrame(self.fetchmany(2048 * vectors_per_chunk), columns=names)
+    return pd.concat(parts, ignore_index=True)
 
 
 _table, _reader, _frame = Connection.arrow, Connection.fetch_record_batch, Connection.pl

@@ -23,7 +23,8 @@ from inlay._inlay import Answer, Connection
 from inlay._parts import quote, quote_path
 from inlay._query import as_list, bad, condition_text, next_number, select_item, select_items
 from inlay._writing import Writing
-from inlay.exceptions import CatalogException
+from inlay.exceptions import CatalogException, InvalidInputException
+from inlay.sqltypes import sqltype
 
 # Of DuckDB's names, `list` is an aggregate.
 Rows = list[tuple[Any, ...]]
@@ -683,13 +684,29 @@ class Relation(Writing):
         """
         Apply a function to the rows as a pandas data frame; it returns another, which is a relation then.
 
+        Parameters
+        ----------
+        schema
+            The columns that the function promises, as a mapping from names to types: others are an error, and values of
+            other types are cast.
+
         Examples
         --------
         >>> r = inlay.sql("SELECT * FROM (VALUES (1, 4), (2, 6)) t(a, b)")
         >>> r.map(lambda frame: frame * 2).fetchall()
         [(2, 8), (4, 12)]
+        >>> r.map(lambda frame: frame[["b"]] / 4, schema={"b": "DECIMAL(4, 1)"}).fetchall()
+        [(Decimal('1.0'),), (Decimal('1.5'),)]
         """
-        return of_object(self._connection, map_function(self.df()))
+        mapped = of_object(self._connection, map_function(self.df()))
+        if schema is None:
+            return mapped
+        promised = {str(name): sqltype(type) for name, type in schema.items()}
+        if list(promised) != mapped.columns:
+            raise InvalidInputException(
+                f"the function of map() returned the columns {mapped.columns}, its schema promises {list(promised)}"
+            )
+        return mapped.select(*(f"CAST({quote(name)} AS {type}) AS {quote(name)}" for name, type in promised.items()))
 
 
 def _cell(value: Any) -> str:

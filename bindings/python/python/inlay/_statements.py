@@ -21,7 +21,7 @@ _EITHER = frozenset(["CREATE", "MERGE_INTO"])
 class Statement:
     """One statement of a text, which `Connection.execute` and `executemany` run as well as a text."""
 
-    __slots__ = ("_kind", "_parameters", "_query")
+    __slots__ = ("__weakref__", "_kind", "_parameters", "_query")
 
     def __init__(self, query: str, kind: str, parameters: list[str]) -> None:
         self._query, self._kind, self._parameters = query, kind, parameters

@@ -13,7 +13,6 @@ import keyword
 import linecache
 import traceback
 import types
-import typing
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
@@ -334,30 +333,8 @@ def _item(value: Any) -> Any:
     return value[()] if isinstance(value, numpy.ndarray) else value
 
 
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
 def _type_of(annotation: Any, name: str, what: str) -> str:
     """Make a SQL type of an annotation, of a type of SQL, or of a text."""
-    if isinstance(annotation, str):
-        return str(annotation)
-    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
-        # Every value may be NULL.
-        members = [member for member in typing.get_args(annotation) if member is not type(None)]
-        if len(members) == 1:
-            return _type_of(members[0], name, what)
-        kinds = [_type_of(member, name, what) for member in members]
-        tagged = [f"{_quoted(f'u{number}')} {kind}" for number, kind in enumerate(kinds, 1)]
-        return f"UNION({', '.join(tagged)})"
-    if typing.get_origin(annotation) is list and len(typing.get_args(annotation)) == 1:
-        return f"{_type_of(typing.get_args(annotation)[0], name, what)}[]"
-    if typing.get_origin(annotation) is dict and len(typing.get_args(annotation)) == 2:
-        key, value = (_type_of(each, name, what) for each in typing.get_args(annotation))
-        return f"MAP({key}, {value})"
-    if isinstance(annotation, dict) and annotation:
-        fields = [f"{_quoted(str(field))} {_type_of(kind, name, what)}" for field, kind in annotation.items()]
-        return f"STRUCT({', '.join(fields)})"
     try:
         return str(sqltypes.sqltype(annotation))
     except (KeyError, AttributeError):

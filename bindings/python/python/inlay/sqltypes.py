@@ -2,17 +2,53 @@
 
 from __future__ import annotations
 
+import re
+import types
+import typing
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 
 class SQLType(str):
     """
-    A type as SQL writes it.
+    A type as SQL writes it, made of its text or of a Python type.
 
-    >>> SQLType("STRUCT(a INTEGER, b VARCHAR[])").children
+    The parts of nested types are attributes and items, ``child`` those of lists. Texts are equal whatever their case.
+
+    >>> struct = SQLType("STRUCT(a INTEGER, b VARCHAR[])")
+    >>> struct.children
     [('a', 'INTEGER'), ('b', 'VARCHAR[]')]
+    >>> struct.a, struct["b"].child
+    ('INTEGER', 'VARCHAR')
+    >>> SQLType(list[int]), SQLType(int | None)
+    ('BIGINT[]', 'BIGINT')
     """
+
+    __hash__ = str.__hash__
+
+    def __new__(cls, ty: Any = "") -> SQLType:
+        return str.__new__(cls, ty if isinstance(ty, str) else _of_python(ty))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, str) and self.casefold() == other.casefold()
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __getitem__(self, key: Any) -> Any:
+        if not isinstance(key, str):
+            return super().__getitem__(key)
+        parts = dict(self.children)
+        if key not in parts:
+            there = f"; it has {', '.join(parts)}" if parts else ""
+            raise KeyError(f"{self} has no part {key!r}{there}")
+        return parts[key]
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError as error:
+            raise AttributeError(error.args[0]) from None
 
     @property
     def id(self) -> str:
@@ -68,6 +104,11 @@ def _field(text: str) -> tuple[str, SQLType]:
 
 
 def _quoted(name: str) -> str:
+    """Write a field's name as types do: in quotes where SQL would read it otherwise."""
+    from inlay._inlay import Connection
+
+    if re.fullmatch("[a-z_][a-z0-9_]*", name) and name not in Connection._keywords():
+        return name
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -93,11 +134,45 @@ _OF_PYTHON = {
 }
 
 
+#: NumPy's names of what Python has no type for.
+_OF_NUMPY = {
+    "bool_": "BOOLEAN",
+    "datetime64": "TIMESTAMP",
+    "float32": "FLOAT",
+    "float64": "DOUBLE",
+    "int8": "TINYINT",
+    "int16": "SMALLINT",
+    "int32": "INTEGER",
+    "int64": "BIGINT",
+    "str_": "VARCHAR",
+    "timedelta64": "INTERVAL",
+    "uint8": "UTINYINT",
+    "uint16": "USMALLINT",
+    "uint32": "UINTEGER",
+    "uint64": "UBIGINT",
+}
+
+
+def _of_python(ty: Any) -> str:
+    """Write a Python type as SQL does; KeyError for what SQL has not."""
+    origin, parts = typing.get_origin(ty), typing.get_args(ty)
+    if origin in (typing.Union, types.UnionType):
+        # Every value may be NULL.
+        members = [sqltype(member) for member in parts if member is not type(None)]
+        return members[0] if len(members) == 1 else f"UNION({_fields({f'u{n}': m for n, m in enumerate(members, 1)})})"
+    if origin is list and len(parts) == 1:
+        return f"{sqltype(parts[0])}[]"
+    if origin is dict and len(parts) == 2:
+        return f"MAP({sqltype(parts[0])}, {sqltype(parts[1])})"
+    if isinstance(ty, dict) and ty:
+        return f"STRUCT({_fields(ty)})"
+    name = getattr(ty, "__name__", None) or getattr(ty, "name", repr(ty))
+    return {**_OF_NUMPY, **_OF_PYTHON}[name]
+
+
 def sqltype(ty: Any) -> SQLType:
-    """Make a type of its text, or of a Python type: `sqltype(int)` is BIGINT."""
-    if isinstance(ty, str):
-        return SQLType(ty)
-    return SQLType(_OF_PYTHON[ty.__name__])
+    """Make a type of its text, or of a Python type: `sqltype(int)` is BIGINT, `sqltype(list[str])` VARCHAR[]."""
+    return SQLType(ty)
 
 
 def list_type(ty: Any) -> SQLType:

@@ -18,7 +18,9 @@ use crate::ExecContext;
 use crate::expression::{Program, ProgramState};
 use crate::pipeline::{Flow, Handout, LocalState, Operator, Push, Sink};
 use inlay_sql::plan::{CompareOp, Expr, JoinKind, SortKey};
-use inlay_types::{Batch, Error, LogicalType, MemoryBudget, Reservation, Result, VECTOR_SIZE, Vector};
+use inlay_types::{
+    Batch, Error, LogicalType, MemoryBudget, Reservation, Result, VECTOR_SIZE, Vector, limits,
+};
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -256,18 +258,18 @@ impl SortedJoin {
             let order = key_order(columns.len());
             let sortable = KeyColumns::new(&order, Batch::new(columns.to_vec(), total));
             let places: Vec<u64> = (0..total as u64).collect();
-            let mut sorted = sortable.sorted_rows(&order, &places);
+            let mut sorted = sortable.sorted_rows(&order, &places)?;
             sorted.retain(has_partner);
-            (order, sortable, sorted)
+            Ok::<_, Error>((order, sortable, sorted))
         };
         context.interrupt.check()?;
         let two = self.mode == Mode::Range { two: true };
-        let (order, first, sorted) = sort(if two { &keys[..1] } else { &keys });
+        let (order, first, sorted) = sort(if two { &keys[..1] } else { &keys })?;
         context.interrupt.check()?;
         let second = match (two, self.ops.get(1)) {
             (true, Some(op)) => {
-                let (order, keys, by_second) = sort(&keys[1..]);
-                Some(Second::new(order, keys, by_second, &sorted, total, *op))
+                let (order, keys, by_second) = sort(&keys[1..])?;
+                Some(Second::new(order, keys, by_second, &sorted, total, *op)?)
             }
             _ => None,
         };
@@ -283,24 +285,28 @@ impl Second {
         by_first: &[u32],
         total: usize,
         op: CompareOp,
-    ) -> Self {
+    ) -> Result<Self> {
         let mut ranks = vec![0u32; total];
-        for (rank, row) in by_second.iter().enumerate() {
-            ranks[*row as usize] = rank as u32;
+        for part in limits::steps(by_second.len()) {
+            for rank in part? {
+                ranks[by_second[rank] as usize] = rank as u32;
+            }
         }
         // `probe < build`: partners are at and above the bound.
         let upwards = matches!(op, CompareOp::Lt | CompareOp::LtEq);
         let leaves = by_first.len().next_power_of_two();
         let neutral = if upwards { 0 } else { u32::MAX };
         let mut tree = vec![neutral; 2 * leaves];
-        for (place, row) in by_first.iter().enumerate() {
-            tree[leaves + place] = ranks[*row as usize];
+        for part in limits::steps(by_first.len()) {
+            for place in part? {
+                tree[leaves + place] = ranks[by_first[place] as usize];
+            }
         }
         for node in (1..leaves).rev() {
             let (left, right) = (tree[2 * node], tree[2 * node + 1]);
             tree[node] = if upwards { left.max(right) } else { left.min(right) };
         }
-        Self { order, keys, sorted: by_second, upwards, tree, leaves }
+        Ok(Self { order, keys, sorted: by_second, upwards, tree, leaves })
     }
 
     /// Whether a part of the tree may have partners.

@@ -259,6 +259,10 @@ impl CsvWriter {
 }
 
 impl FileWriter for CsvWriter {
+    fn waiting(&self) -> u64 {
+        self.file.waiting()
+    }
+
     fn write(&mut self, batches: &[Batch], parallel: Parallel<'_>) -> Result<()> {
         let Self { target, file, rules, types, .. } = self;
         file.push_made((parallel, target), batches.len(), |index| rules.lines(&batches[index], types))?;

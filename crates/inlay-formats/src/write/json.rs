@@ -45,6 +45,10 @@ impl JsonWriter {
 }
 
 impl FileWriter for JsonWriter {
+    fn waiting(&self) -> u64 {
+        self.file.waiting()
+    }
+
     fn write(&mut self, batches: &[Batch], parallel: Parallel<'_>) -> Result<()> {
         let around = if self.array { (BETWEEN, "") } else { ("", "\n") };
         let Self { target, file, objects, types, .. } = self;

@@ -3,14 +3,21 @@
 //! A writer fills a temporary file beside the target and renames it in [`FileWriter::finish`]; a query that fails
 //! leaves the target as it was.
 
+mod archive;
 mod arrow;
 mod csv;
 mod json;
+mod layout;
 mod names;
 mod packed;
 mod parquet;
 mod partition;
+mod series;
 mod xlsx;
+
+use self::layout::Layout;
+use self::partition::{Folder, PartitionWriter};
+use self::series::{FolderWriter, Kind, WithRows};
 
 use crate::Parallel;
 use crate::files::Files;
@@ -25,11 +32,16 @@ use parking_lot::Mutex;
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Takes the rows of a result, in order.
 pub trait FileWriter: Send {
     /// Writes batches of the columns that the writer was opened for; threads share the work.
     fn write(&mut self, batches: &[Batch], parallel: Parallel<'_>) -> Result<()>;
+    /// Bytes that are made and not written yet.
+    fn waiting(&self) -> u64 {
+        0
+    }
     /// Completes the file and puts it in its place; returns the number of rows.
     fn finish(self: Box<Self>, parallel: Parallel<'_>) -> Result<u64>;
 }
@@ -61,6 +73,33 @@ pub struct Destination<'a> {
     pub names: &'a [String],
     /// Their types.
     pub types: &'a [LogicalType],
+    /// Takes down what is written.
+    pub account: &'a Arc<Account>,
+}
+
+/// What was written: bytes, and the files that are in their places.
+#[derive(Debug, Default)]
+pub struct Account {
+    bytes: Arc<AtomicU64>,
+    files: Mutex<Vec<String>>,
+}
+
+impl Account {
+    /// Bytes that were written to files, complete or not.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Paths of the files that are complete.
+    pub fn files(&self) -> Vec<String> {
+        self.files.lock().clone()
+    }
+
+    /// Adds what another one took down.
+    fn add(&self, other: &Self) {
+        self.bytes.fetch_add(other.bytes(), Ordering::Relaxed);
+        self.files.lock().extend(other.files());
+    }
 }
 
 /// Opens a writer. The option `format` (`csv`, `json`, `parquet`, `arrow` or `xlsx`) decides; without it the file's extension.
@@ -68,13 +107,48 @@ pub struct Destination<'a> {
 pub fn open_writer(to: &Destination<'_>, options: &[(String, Value)]) -> Result<Box<dyn FileWriter>> {
     let given = options.iter().find(|(name, _)| name == "format").and_then(|(_, value)| value.as_str());
     let extension = Path::new(unpacked_name(to.path)).extension().and_then(|e| e.to_str()).unwrap_or("csv");
-    let others: Vec<(String, Value)> = options.iter().filter(|(name, _)| name != "format").cloned().collect();
     let format = given.unwrap_or(extension).to_ascii_lowercase();
-    if let Some(writer) = partition::PartitionWriter::open(to, &format_name(&format), &others)? {
-        return Ok(Box::new(writer));
+    let (mut layout, others) = Layout::read(options)?;
+    if !layout.is_folder() && layout.writes_empty {
+        return open_single(to, &format, &others);
     }
-    let is_parquet = matches!(format.as_str(), "parquet" | "pq");
-    Ok(match format.as_str() {
+    let kind = Kind {
+        files: Arc::clone(to.files),
+        names: to.names.to_vec(),
+        types: to.types.to_vec(),
+        extension: layout.extension.clone().unwrap_or_else(|| format_name(&format).to_string()),
+        format,
+        options: others,
+        bytes_max: layout.bytes_max,
+        rows_max: layout.rows_max,
+        account: Arc::clone(to.account),
+    };
+    if !layout.is_folder() {
+        return Ok(Box::new(WithRows::new(kind, to.path)));
+    }
+    let path = to.path.trim_end_matches(['/', '\\']);
+    let by = layout.by.take();
+    let folder = Folder { files: to.files, path, is_divided: by.is_some() && layout.is_hive };
+    folder.prepare(layout.may_exist, layout.empties)?;
+    let Some(by) = by else {
+        if !to.files.is_elsewhere(path) {
+            to.files.access().make_folders(path)?;
+        }
+        return Ok(Box::new(FolderWriter::new(&kind, layout, path)));
+    };
+    Ok(Box::new(PartitionWriter::new(kind, layout, &by, path)?))
+}
+
+/// Opens a writer of one file.
+fn open_single(
+    to: &Destination<'_>,
+    format: &str,
+    options: &[(String, Value)],
+) -> Result<Box<dyn FileWriter>> {
+    let given = options.iter().any(|(name, _)| name == "format");
+    let others: Vec<(String, Value)> = options.iter().filter(|(name, _)| name != "format").cloned().collect();
+    let is_parquet = matches!(format, "parquet" | "pq");
+    Ok(match format {
         "arrow" | "feather" | "ipc" | "arrows" | "parquet" | "pq" => {
             let stored: Vec<LogicalType> = to.types.iter().map(|ty| stored_type(ty, !is_parquet)).collect();
             let note = note(to.names, to.types, &stored);
@@ -93,7 +167,7 @@ pub fn open_writer(to: &Destination<'_>, options: &[(String, Value)]) -> Result<
         "xlsx" => Box::new(xlsx::ExcelWriter::open(to, &others)?),
         "json" | "ndjson" | "jsonl" => Box::new(json::JsonWriter::open(to, &others)?),
         "csv" | "tsv" | "tbl" | "txt" => Box::new(csv::CsvWriter::open(to, &others)?),
-        _ if given.is_none() => Box::new(csv::CsvWriter::open(to, &others)?),
+        _ if !given => Box::new(csv::CsvWriter::open(to, &others)?),
         other => {
             return Err(Error::Unsupported {
                 feature: format!("writing the format {other}"),
@@ -104,7 +178,7 @@ pub fn open_writer(to: &Destination<'_>, options: &[(String, Value)]) -> Result<
 }
 
 /// The format whose files these are; CSV where nothing says.
-fn format_name(format: &str) -> String {
+fn format_name(format: &str) -> &'static str {
     match format {
         "parquet" | "pq" => "parquet",
         "arrow" | "feather" | "ipc" => "arrow",
@@ -113,7 +187,6 @@ fn format_name(format: &str) -> String {
         "xlsx" => "xlsx",
         _ => "csv",
     }
-    .to_string()
 }
 
 /// A file that appears under its name only when it is complete, and is removed otherwise. What is there and is no file, as
@@ -122,6 +195,7 @@ fn format_name(format: &str) -> String {
 struct Target {
     path: String,
     place: Place,
+    account: Arc<Account>,
 }
 
 #[derive(Debug)]
@@ -154,7 +228,6 @@ impl Drop for Temporary {
 
 impl Target {
     fn create(to: &Destination<'_>) -> Result<(Self, OutputFile)> {
-        let shown = to.path.to_string();
         to.files.ask(Door::Write(to.path))?;
         if to.files.is_elsewhere(to.path) {
             return Self::remote(to);
@@ -171,7 +244,7 @@ impl Target {
         let is_stream = there.is_some_and(|there| !there.is_file() && !there.is_symlink());
         if is_stream || path.starts_with("/dev") {
             let file = target.open(How::Append).map_err(|error| failed(&error))?;
-            return Ok((Self { path: shown, place: Place::Stream }, OutputFile::new(file)));
+            return Ok(Self::of(to, Place::Stream, file));
         }
         // Two threads may write a file of this name at once.
         let thread = format!("{:?}", std::thread::current().id());
@@ -186,7 +259,12 @@ impl Target {
         };
         let file = file.map_err(|error| failed(&error))?;
         let temporary = Temporary { way, target, file: file.try_clone().ok() };
-        Ok((Self { path: shown, place: Place::Beside(temporary) }, OutputFile::new(file)))
+        Ok(Self::of(to, Place::Beside(temporary), file))
+    }
+
+    fn of(to: &Destination<'_>, place: Place, file: File) -> (Self, OutputFile) {
+        let file = OutputFile::counted(file, Arc::clone(&to.account.bytes));
+        (Self { path: to.path.to_string(), place, account: Arc::clone(to.account) }, file)
     }
 
     fn remote(to: &Destination<'_>) -> Result<(Self, OutputFile)> {
@@ -202,8 +280,8 @@ impl Target {
         }
         let failed = |error: std::io::Error| Error::io("cannot write", to.path, &error);
         let file = to.files.temporary()?;
-        let written = OutputFile::new(file.try_clone().map_err(failed)?);
-        Ok((Self { path: to.path.to_string(), place: Place::Bucket(Arc::clone(to.files), file) }, written))
+        let written = file.try_clone().map_err(failed)?;
+        Ok(Self::of(to, Place::Bucket(Arc::clone(to.files), file), written))
     }
 
     fn error(&self, error: &std::io::Error) -> Error {
@@ -229,13 +307,15 @@ impl Target {
     /// Puts the file, which is complete and closed, in its place.
     fn publish(mut self) -> Result<()> {
         match &mut self.place {
-            Place::Stream => Ok(()),
+            Place::Stream => {}
             Place::Beside(temporary) => {
                 temporary.file = None;
-                temporary.way.rename(&temporary.target).map_err(|error| self.error(&error))
+                temporary.way.rename(&temporary.target).map_err(|error| self.error(&error))?;
             }
-            Place::Bucket(files, file) => files.upload(&self.path, file),
+            Place::Bucket(files, file) => files.upload(&self.path, file)?,
         }
+        self.account.files.lock().push(self.path);
+        Ok(())
     }
 }
 
@@ -264,7 +344,10 @@ pub(crate) mod tests {
         types: &[LogicalType],
         options: &[(String, Value)],
     ) -> Result<Box<dyn FileWriter>> {
-        open_writer(&Destination { files: &Arc::default(), path, names, types }, options)
+        open_writer(
+            &Destination { files: &Arc::default(), path, names, types, account: &Arc::default() },
+            options,
+        )
     }
 
     /// Runs tasks on the calling thread.

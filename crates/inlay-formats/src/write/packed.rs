@@ -90,6 +90,11 @@ impl TextFile {
         Self { output: Mutex::new(output), waiting: Vec::new() }
     }
 
+    /// Bytes that were appended and not written yet, before they are packed.
+    pub fn waiting(&self) -> u64 {
+        self.waiting.iter().map(|text| text.len() as u64).sum()
+    }
+
     /// Appends a text.
     pub fn push(&mut self, text: Vec<u8>) {
         self.waiting.push(text);

@@ -5,7 +5,7 @@
 
 use super::{Destination, FileWriter, Target, made};
 use crate::Parallel;
-use crate::option_text::{boolean, integer, text, unknown_option};
+use crate::option_text::{boolean, integer, size_of_text, text, unknown_option};
 use crate::parquet::bridge;
 use crate::parquet::intervals::with_intervals;
 use crate::stored::{INTERVAL_SIZE, NOTE, interval_bytes};
@@ -187,28 +187,6 @@ fn compression(codec: &str, level: Option<i64>) -> Result<Compression> {
                 .with_hint("use snappy, zstd, gzip, lz4 or uncompressed"));
         }
     })
-}
-
-/// A number of bytes, or a text such as `128MB`.
-fn size_of_text(name: &str, value: &Value) -> Result<usize> {
-    let refused = || Error::invalid_argument(format!("{name} is a size such as '128MB', not {value}"));
-    let Some(written) = value.as_str() else {
-        return usize::try_from(integer(name, value)?).ok().filter(|&size| size > 0).ok_or_else(refused);
-    };
-    let written = written.trim().to_ascii_lowercase();
-    let digits = written.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(written.len());
-    let factor = match written[digits..].trim() {
-        "" | "b" | "byte" | "bytes" => 1u64,
-        "kb" => 1000,
-        "mb" => 1_000_000,
-        "gb" => 1_000_000_000,
-        "kib" => 1 << 10,
-        "mib" => 1 << 20,
-        "gib" => 1 << 30,
-        _ => return Err(refused()),
-    };
-    let size = written[..digits].parse::<f64>().map_err(|_| refused())? * factor as f64;
-    if size >= 1.0 && size < usize::MAX as f64 { Ok(size as usize) } else { Err(refused()) }
 }
 
 /// Keys and values of a struct or map.

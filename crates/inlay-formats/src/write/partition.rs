@@ -2,17 +2,19 @@
 //!
 //! Rows are kept until the last one came; then one partition after the other is written, so that only one file is open.
 
+use super::FileWriter;
+use super::layout::Layout;
 use super::names::NamePattern;
-use super::{Destination, FileWriter, open_writer};
+use super::series::{Kind, Numbered, Series};
 use crate::Parallel;
 use crate::files::Files;
-use crate::option_text::{boolean, text, texts_of};
 use inlay_catalog::access::Door;
 use inlay_catalog::near_names;
-use inlay_types::{Batch, Error, LogicalType, Result, Value};
+use inlay_types::{Batch, Error, Result, Value, limits};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 /// Parts of batches that are written at once.
 const PARTS_AT_ONCE: usize = 64;
@@ -20,70 +22,57 @@ const PARTS_AT_ONCE: usize = 64;
 const NULL_PARTITION: &str = "__HIVE_DEFAULT_PARTITION__";
 
 pub(super) struct PartitionWriter {
-    files: Arc<Files>,
+    kind: Kind,
     folder: String,
-    names: Vec<String>,
-    types: Vec<LogicalType>,
     /// Positions of the columns that rows are divided by.
     by: Vec<usize>,
     /// Whether the files have these columns, too.
     keeps_columns: bool,
-    pattern: NamePattern,
-    format: String,
-    options: Vec<(String, Value)>,
+    /// Whether each value has a folder of its own.
+    is_hive: bool,
+    pattern: Arc<NamePattern>,
     batches: Vec<Batch>,
 }
 
 impl PartitionWriter {
-    /// A writer, if options ask for partitions.
-    pub fn open(to: &Destination<'_>, format: &str, options: &[(String, Value)]) -> Result<Option<Self>> {
-        let mut writer = Self {
-            files: Arc::clone(to.files),
-            folder: to.path.trim_end_matches(['/', '\\']).to_string(),
-            names: to.names.to_vec(),
-            types: to.types.to_vec(),
-            by: Vec::new(),
-            keeps_columns: false,
-            pattern: NamePattern::default(),
-            format: format.to_string(),
-            options: Vec::new(),
-            batches: Vec::new(),
-        };
-        let (mut is_asked, mut may_exist, mut empties) = (false, false, false);
-        for (name, value) in options {
-            match name.as_str() {
-                "partition_by" => {
-                    is_asked = true;
-                    writer.by = places(&texts_of(name, value)?, to.names)?;
-                }
-                "overwrite_or_ignore" => may_exist = boolean(name, value)?,
-                "overwrite" => empties = boolean(name, value)?,
-                "write_partition_columns" => writer.keeps_columns = boolean(name, value)?,
-                "filename_pattern" => writer.pattern = NamePattern::of(text(name, value)?)?,
-                _ => writer.options.push((name.clone(), value.clone())),
-            }
-        }
-        if !is_asked {
-            return Ok(None);
-        }
-        if writer.by.is_empty() || (writer.by.len() >= to.names.len() && !writer.keeps_columns) {
+    /// A writer for partitions by columns of these names.
+    pub(super) fn new(kind: Kind, layout: Layout, by: &[String], folder: &str) -> Result<Self> {
+        let by = places(by, &kind.names)?;
+        if by.is_empty() || (by.len() >= kind.names.len() && !layout.keeps_columns) {
             let message = "PARTITION_BY takes at least one column, and leaves at least one to be written";
             let hint = "WRITE_PARTITION_COLUMNS writes those that it names, too";
             return Err(Error::invalid_argument(message).with_hint(hint));
         }
-        writer.prepare(may_exist, empties)?;
-        Ok(Some(writer))
+        Ok(Self {
+            kind,
+            folder: folder.to_string(),
+            by,
+            keeps_columns: layout.keeps_columns,
+            is_hive: layout.is_hive,
+            pattern: Arc::new(layout.pattern),
+            batches: Vec::new(),
+        })
     }
+}
 
+/// A folder that is written to.
+pub(super) struct Folder<'a> {
+    pub files: &'a Arc<Files>,
+    pub path: &'a str,
+    /// Whether it is made of partitions, which are folders.
+    pub is_divided: bool,
+}
+
+impl Folder<'_> {
     /// Fails where the folder has something in it, unless that may be.
-    fn prepare(&self, may_exist: bool, empties: bool) -> Result<()> {
-        if self.files.is_elsewhere(&self.folder) {
+    pub(super) fn prepare(&self, may_exist: bool, empties: bool) -> Result<()> {
+        if self.files.is_elsewhere(self.path) {
             return self.prepare_bucket(may_exist, empties);
         }
-        let failed = |error: &std::io::Error| Error::io("cannot write", &self.folder, error);
-        self.files.ask(Door::Write(&self.folder))?;
+        let failed = |error: &std::io::Error| Error::io("cannot write", self.path, error);
+        self.files.ask(Door::Write(self.path))?;
         // A folder on the way to it may be missing.
-        let folder = match self.files.access().way(Door::List(&self.folder)) {
+        let folder = match self.files.access().way(Door::List(self.path)) {
             Err(Error::Io { .. }) => return Ok(()),
             folder => folder?,
         };
@@ -93,9 +82,20 @@ impl PartitionWriter {
             Err(error) => return Err(failed(&error)),
         };
         if is_full && !may_exist && !empties {
-            let message = format!("folder '{}' is not empty", self.folder);
-            let hint = "OVERWRITE_OR_IGNORE writes beside what is there, OVERWRITE removes the partitions in it first";
+            let removes = if self.is_divided { ", OVERWRITE removes the partitions in it first" } else { "" };
+            let message = format!("folder '{}' is not empty", self.path);
+            let hint = format!(
+                "OVERWRITE_OR_IGNORE writes beside what is there, APPEND under names that nothing has{removes}"
+            );
             return Err(Error::invalid_argument(message).with_hint(hint));
+        }
+        if is_full && empties && !self.is_divided {
+            return Err(Error::Unsupported {
+                feature: "OVERWRITE of a folder without partitions".to_string(),
+                alternative: Some(
+                    "remove its files, or write beside them by OVERWRITE_OR_IGNORE".to_string(),
+                ),
+            });
         }
         if is_full && empties {
             // Other things stay.
@@ -115,27 +115,25 @@ impl PartitionWriter {
                 ),
             });
         }
-        if !may_exist && self.files.is_bucket(&self.folder) {
-            let anything = format!("{}/**", self.folder);
+        if !may_exist && self.files.is_bucket(self.path) {
+            let anything = format!("{}/**", self.path);
             if !self.files.list(&anything, 1)?.is_empty() {
-                let message = format!("folder '{}' is not empty", self.folder);
+                let message = format!("folder '{}' is not empty", self.path);
                 let hint = "OVERWRITE_OR_IGNORE writes beside what is there";
                 return Err(Error::invalid_argument(message).with_hint(hint));
             }
         }
         Ok(())
     }
+}
 
-    fn write_partition(
-        &self,
-        key: &[Option<String>],
-        parts: &[(usize, Vec<u32>)],
-        parallel: Parallel<'_>,
-    ) -> Result<u64> {
+impl PartitionWriter {
+    /// The folder of a partition.
+    fn folder_of(&self, key: &[Option<String>]) -> String {
         let mut folder = self.folder.clone();
-        for (&column, value) in self.by.iter().zip(key) {
+        for (&column, value) in self.by.iter().zip(key).filter(|_| self.is_hive) {
             folder.push('/');
-            encode(&self.names[column], &mut folder);
+            encode(&self.kind.names[column], &mut folder);
             folder.push('=');
             match value {
                 None => folder.push_str(NULL_PARTITION),
@@ -147,27 +145,36 @@ impl PartitionWriter {
                 Some(value) => encode(value, &mut folder),
             }
         }
-        if !self.files.is_elsewhere(&folder) {
-            self.files.access().make_folders(&folder)?;
+        folder
+    }
+
+    fn write_partition(
+        &self,
+        numbered: Numbered,
+        parts: &[(usize, Vec<u32>)],
+        parallel: Parallel<'_>,
+    ) -> Result<u64> {
+        if !self.kind.files.is_elsewhere(&numbered.folder) {
+            self.kind.files.access().make_folders(&numbered.folder)?;
         }
+        let (names, types) = (&self.kind.names, &self.kind.types);
         let kept: Vec<usize> =
-            (0..self.names.len()).filter(|column| self.keeps_columns || !self.by.contains(column)).collect();
-        let names: Vec<String> = kept.iter().map(|&column| self.names[column].clone()).collect();
-        let types: Vec<LogicalType> = kept.iter().map(|&column| self.types[column].clone()).collect();
-        let mut options = self.options.clone();
-        options.push(("format".to_string(), Value::Varchar(self.format.clone())));
-        let path = format!("{folder}/{}.{}", self.pattern.name(0)?, self.format);
-        let to = Destination { files: &self.files, path: &path, names: &names, types: &types };
-        let mut writer = open_writer(&to, &options)?;
+            (0..names.len()).filter(|column| self.keeps_columns || !self.by.contains(column)).collect();
+        let kind = Kind {
+            names: kept.iter().map(|&column| names[column].clone()).collect(),
+            types: kept.iter().map(|&column| types[column].clone()).collect(),
+            ..self.kind.clone()
+        };
+        let mut series = Series::new(kind, numbered);
         for parts in parts.chunks(PARTS_AT_ONCE) {
             let batches = parts.iter().map(|(batch, rows)| {
                 let taken = self.batches[*batch].take(rows);
                 let columns = kept.iter().map(|&column| taken.column(column).clone()).collect();
                 Batch::new(columns, taken.len())
             });
-            writer.write(&batches.collect::<Vec<Batch>>(), parallel)?;
+            series.write(&batches.collect::<Vec<Batch>>(), parallel)?;
         }
-        writer.finish(parallel)
+        series.finish(false, parallel)
     }
 }
 
@@ -181,6 +188,7 @@ impl FileWriter for PartitionWriter {
         type Parts = Vec<(usize, Vec<u32>)>;
         let mut partitions: BTreeMap<Vec<Option<String>>, Parts> = BTreeMap::new();
         for (index, batch) in self.batches.iter().enumerate() {
+            limits::check()?;
             for row in 0..batch.len() {
                 let text = |&column: &usize| match batch.column(column).get(row) {
                     Value::Null => None,
@@ -193,7 +201,14 @@ impl FileWriter for PartitionWriter {
                 }
             }
         }
-        partitions.iter().map(|(key, parts)| self.write_partition(key, parts, parallel)).sum()
+        // In a folder that all share, numbers go on.
+        let shared = Arc::<AtomicUsize>::default();
+        let write = |(key, parts): (&Vec<Option<String>>, &Parts)| {
+            let next = if self.is_hive { Arc::default() } else { Arc::clone(&shared) };
+            let numbered = Numbered { folder: self.folder_of(key), pattern: Arc::clone(&self.pattern), next };
+            self.write_partition(numbered, parts, parallel)
+        };
+        partitions.iter().map(write).sum()
     }
 }
 

@@ -7,7 +7,7 @@ use inlay_kernels::aggregate::{GroupIds, create};
 use inlay_kernels::function::kernel;
 use inlay_kernels::resolve::{ArgType, ResolveOptions, Resolved};
 use inlay_types::nested::unpack_lists;
-use inlay_types::{Bitmap, Error, LogicalType, Result, Vector};
+use inlay_types::{Bitmap, Error, LogicalType, Result, Vector, limits};
 
 macro_rules! fold {
     ($list:literal, $name:literal, $shown:literal, $description:literal, $example:literal) => {
@@ -99,7 +99,13 @@ fn resolve_named(name: &str, args: &[ArgType], others: &[ArgType]) -> Result<Opt
         let mut accumulator = create(&function, false)?;
         accumulator.resize(rows);
         accumulator.start_morsel(0);
-        accumulator.update(&columns, GroupIds::new(&groups, rows))?;
+        for part in limits::steps(groups.len()) {
+            let part = part?;
+            let (from, len) = (part.start, part.len());
+            let columns: Vec<Vector> = columns.iter().map(|column| column.slice(from, len)).collect();
+            let columns: Vec<&Vector> = columns.iter().collect();
+            accumulator.update(&columns, GroupIds::new(&groups[part], rows))?;
+        }
         let mut found = accumulator.finish(0, rows)?;
         if lists.validity().is_some() {
             found = found.flatten();

@@ -73,7 +73,9 @@ pub(super) fn push_map(
 pub(super) fn all<'a>(sequence: &Sequence<'a>) -> Result<Vec<Part<'a>>> {
     let mut parts = Vec::new();
     limits::grow(&mut parts, sequence.len())?;
-    parts.extend((0..sequence.len()).map(|index| sequence.get(index)));
+    for part in limits::steps(sequence.len()) {
+        parts.extend(part?.map(|index| sequence.get(index)));
+    }
     Ok(parts)
 }
 

@@ -7,8 +7,10 @@ use crate::registry::Function;
 use inlay_kernels::function::kernel;
 use inlay_kernels::resolve::{ArgType, Resolved};
 use inlay_types::LogicalType::{BigInt, Boolean, Integer, UBigInt};
+use inlay_types::limits::{self, Pace};
 use inlay_types::logical_type::Field;
 use inlay_types::nested::{Sequence, compare, find_fixed, fixed_width, write};
+use inlay_types::sorting::sort_by;
 use inlay_types::{Bitmap, Buffer, Error, Heap, LogicalType, Result, Vector};
 use std::collections::HashSet;
 
@@ -125,7 +127,7 @@ fn resolve_contains(args: &[ArgType]) -> Option<Resolved> {
         each_known(args, &Boolean, len, out, |args, row, out| {
             let list = Sequence::new(&element, args.get(0, row).unwrap_or_default());
             let value = args.get(1, row);
-            out.push_bool((0..list.len()).any(|index| list.get(index) == value))
+            out.push_bool(position(&list, value)?.is_some())
         })
     });
     Some(Resolved::infallible(types, Boolean, kernel))
@@ -149,13 +151,24 @@ fn resolve_position(args: &[ArgType]) -> Option<Resolved> {
         each(args, &Integer, len, out, |args, row, out| {
             let Some(list) = args.get(0, row) else { return out.push(None) };
             let (list, value) = (Sequence::new(&element, list), args.get(1, row));
-            match (0..list.len()).find(|&index| list.get(index) == value) {
+            match position(&list, value)? {
                 Some(index) => out.push(Some(&(index as i32 + 1).to_le_bytes())),
                 None => out.push(None),
             }
         })
     });
     Some(Resolved::infallible(types, Integer, kernel))
+}
+
+/// Where the first such element is.
+fn position(list: &Sequence<'_>, value: Part<'_>) -> Result<Option<usize>> {
+    for part in limits::steps(list.len()) {
+        let found = part?.find(|&index| list.get(index) == value);
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    Ok(None)
 }
 
 /// Two lists whose elements meet.
@@ -168,17 +181,36 @@ fn two_lists(args: &[ArgType]) -> Option<(LogicalType, Vec<LogicalType>)> {
     Some((element, types))
 }
 
-type SetTest = fn(&[Part<'_>], &[Part<'_>]) -> bool;
+type SetTest = fn(&[Part<'_>], &[Part<'_>]) -> Result<bool>;
 
-fn has_any(left: &[Part<'_>], right: &[Part<'_>]) -> bool {
-    let known: HashSet<&[u8]> = right.iter().copied().flatten().collect();
-    left.iter().flatten().any(|part| known.contains(part))
+/// The different elements that are not NULL.
+fn set_of<'a>(parts: &[Part<'a>]) -> Result<HashSet<&'a [u8]>> {
+    let mut set = HashSet::with_capacity(parts.len());
+    for part in limits::steps(parts.len()) {
+        set.extend(parts[part?].iter().copied().flatten());
+    }
+    Ok(set)
+}
+
+/// Whether this holds of an element that is not NULL.
+fn any(parts: &[Part<'_>], holds: impl Fn(&[u8]) -> bool) -> Result<bool> {
+    for part in limits::steps(parts.len()) {
+        if parts[part?].iter().flatten().any(|bytes| holds(bytes)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn has_any(left: &[Part<'_>], right: &[Part<'_>]) -> Result<bool> {
+    let known = set_of(right)?;
+    any(left, |bytes| known.contains(bytes))
 }
 
 /// NULLs on the right are no elements.
-fn has_all(left: &[Part<'_>], right: &[Part<'_>]) -> bool {
-    let known: HashSet<&[u8]> = left.iter().copied().flatten().collect();
-    right.iter().flatten().all(|part| known.contains(part))
+fn has_all(left: &[Part<'_>], right: &[Part<'_>]) -> Result<bool> {
+    let known = set_of(left)?;
+    Ok(!any(right, |bytes| !known.contains(bytes))?)
 }
 
 fn resolve_sets(args: &[ArgType], test: SetTest) -> Option<Resolved> {
@@ -186,15 +218,31 @@ fn resolve_sets(args: &[ArgType], test: SetTest) -> Option<Resolved> {
     let kernel = kernel(move |args, len, out| {
         each_known(args, &Boolean, len, out, |args, row, out| {
             let list = |arg: usize| all(&Sequence::new(&element, args.get(arg, row).unwrap_or_default()));
-            out.push_bool(test(&list(0)?, &list(1)?))
+            out.push_bool(test(&list(0)?, &list(1)?)?)
         })
     });
     Some(Resolved::infallible(types, Boolean, kernel))
 }
 
-fn distinct(parts: &mut Vec<Part<'_>>) {
+/// Leaves the first of each of the elements that are not NULL.
+fn distinct(parts: &mut Vec<Part<'_>>) -> Result<()> {
     let mut seen = HashSet::with_capacity(parts.len());
-    parts.retain(|part| part.is_some_and(|bytes| seen.insert(bytes)));
+    retain(parts, |bytes| seen.insert(bytes))
+}
+
+/// Leaves the elements of which this holds.
+fn retain<'a>(parts: &mut Vec<Part<'a>>, mut holds: impl FnMut(&'a [u8]) -> bool) -> Result<()> {
+    let mut kept = 0;
+    for part in limits::steps(parts.len()) {
+        for index in part? {
+            if parts[index].is_some_and(&mut holds) {
+                parts[kept] = parts[index];
+                kept += 1;
+            }
+        }
+    }
+    parts.truncate(kept);
+    Ok(())
 }
 
 fn resolve_unique(args: &[ArgType]) -> Option<Resolved> {
@@ -203,8 +251,7 @@ fn resolve_unique(args: &[ArgType]) -> Option<Resolved> {
     let kernel = kernel(move |args, len, out| {
         each_known(args, &UBigInt, len, out, |args, row, out| {
             let parts = all(&Sequence::new(&element, args.get(0, row).unwrap_or_default()))?;
-            let seen: HashSet<&[u8]> = parts.into_iter().flatten().collect();
-            out.push_int(seen.len() as i64)
+            out.push_int(set_of(&parts)?.len() as i64)
         })
     });
     Some(Resolved::infallible(vec![list.ty.clone()], UBigInt, kernel))
@@ -222,10 +269,10 @@ fn resolve_intersect(args: &[ArgType]) -> Option<Resolved> {
             // Nothing is in a list that is not there.
             let list = |arg: usize| all(&Sequence::new(&element, args.get(arg, row).unwrap_or_default()));
             let (mut left, right) = (list(0)?, list(1)?);
-            let known: HashSet<&[u8]> = right.into_iter().flatten().collect();
-            distinct(&mut left);
-            left.retain(|part| part.is_some_and(|bytes| known.contains(bytes)));
-            left.sort_by(|a, b| compare(&element, a.unwrap_or_default(), b.unwrap_or_default()));
+            let known = set_of(&right)?;
+            distinct(&mut left)?;
+            retain(&mut left, |bytes| known.contains(bytes))?;
+            sort_by(&mut left, |a, b| compare(&element, a.unwrap_or_default(), b.unwrap_or_default()))?;
             out.push_list(&element, &left)
         })
     });
@@ -239,7 +286,9 @@ fn no_null() -> Error {
 }
 
 fn select<'a>(parts: &[Part<'a>], chosen: &[Part<'_>]) -> Result<Vec<Part<'a>>> {
+    let mut pace = Pace::new();
     let one = |position: &Part<'_>| {
+        pace.step()?;
         let position = super::rows::int(position.ok_or_else(no_null)?);
         let index = if position < 0 { position + parts.len() as i64 } else { position - 1 };
         Ok(usize::try_from(index).ok().filter(|_| position != 0).and_then(|index| *parts.get(index)?))
@@ -248,8 +297,9 @@ fn select<'a>(parts: &[Part<'a>], chosen: &[Part<'_>]) -> Result<Vec<Part<'a>>> 
 }
 
 fn keep_true<'a>(parts: &[Part<'a>], chosen: &[Part<'_>]) -> Result<Vec<Part<'a>>> {
-    let mut kept = Vec::new();
+    let (mut kept, mut pace) = (Vec::new(), Pace::new());
     for (index, flag) in chosen.iter().enumerate() {
+        pace.step()?;
         if flag.ok_or_else(no_null)? == [1] {
             kept.push(parts.get(index).copied().flatten());
         }

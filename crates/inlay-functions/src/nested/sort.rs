@@ -8,6 +8,7 @@ use inlay_kernels::function::kernel;
 use inlay_kernels::resolve::{ArgType, Resolved};
 use inlay_types::LogicalType::{BigInt, Varchar};
 use inlay_types::nested::{Sequence, compare, write};
+use inlay_types::sorting::sort_by;
 use inlay_types::{Error, LogicalType, Result, limits};
 use std::cmp::Ordering;
 
@@ -85,47 +86,6 @@ fn resolve(args: &[ArgType], reverse: bool, grades: bool) -> Option<Resolved> {
         })
     });
     Some(Resolved { can_fail, ..Resolved::infallible(types, returns, kernel) })
-}
-
-/// Sorted at once, and merged between two looks at the interrupt.
-const SORTED_AT_ONCE: usize = 1 << 14;
-
-/// Sorts as `slice::sort_by` does, and stops soon when the statement is to end.
-fn sort_by<T: Copy>(values: &mut Vec<T>, mut compare: impl FnMut(&T, &T) -> Ordering) -> Result<()> {
-    for chunk in values.chunks_mut(SORTED_AT_ONCE) {
-        limits::check()?;
-        chunk.sort_by(&mut compare);
-    }
-    let (mut width, mut merged) = (SORTED_AT_ONCE, Vec::new());
-    if values.len() > width {
-        limits::grow(&mut merged, values.len())?;
-    }
-    while width < values.len() {
-        merged.clear();
-        for pair in values.chunks(2 * width) {
-            let (mut left, mut right) = pair.split_at(width.min(pair.len()));
-            while let (Some((first, others)), Some((second, rest))) =
-                (left.split_first(), right.split_first())
-            {
-                // What is equal stays in its order.
-                if compare(first, second).is_le() {
-                    merged.push(*first);
-                    left = others;
-                } else {
-                    merged.push(*second);
-                    right = rest;
-                }
-                if merged.len().is_multiple_of(SORTED_AT_ONCE) {
-                    limits::check()?;
-                }
-            }
-            merged.extend_from_slice(left);
-            merged.extend_from_slice(right);
-        }
-        std::mem::swap(values, &mut merged);
-        width *= 2;
-    }
-    Ok(())
 }
 
 #[derive(Clone, Copy)]

@@ -9,6 +9,7 @@ use crate::plan::{ColumnId, CompareOp, Expr, Place, Plan};
 use inlay_kernels::cast::{cast_in_zone, cast_value_in_zone};
 use inlay_kernels::common_type;
 use inlay_kernels::resolve::ArgType;
+use inlay_types::candidates::Candidates;
 use inlay_types::{Error, LogicalType, Result, Value};
 use std::sync::Arc;
 
@@ -235,7 +236,8 @@ impl Binder<'_> {
                 comparison_type(&literal(left_sample, &left), &literal(right_sample, &right))
             }
         };
-        let Some(ty) = found.map(|ty| self.unless_text(ty, op, &left, &right)) else {
+        let found = found.map(|ty| self.unless_text(ty, op, &left, &right)).transpose();
+        let Some(ty) = found.map_err(|error| self.at(error, pos))? else {
             let (left, right) = (left.ty(), right.ty());
             let message =
                 format!("cannot compare {left} {} {right}: convert one side with CAST", op.symbol());
@@ -245,20 +247,34 @@ impl Binder<'_> {
         Ok(Expr::compare(op, self.cast_to(left, ty.clone(), pos)?, self.cast_to(right, ty, pos)?))
     }
 
-    /// An enum compares with a text as text. Where only equality counts, a literal that is one of its values keeps it
-    /// an enum, so that a column needs no cast.
-    fn unless_text(&self, ty: LogicalType, op: CompareOp, left: &Expr, right: &Expr) -> LogicalType {
+    /// An enum compares with a literal in the order of its words. One that is none of them equals none, and has no place among
+    /// them; other texts are compared as texts.
+    fn unless_text(&self, ty: LogicalType, op: CompareOp, left: &Expr, right: &Expr) -> Result<LogicalType> {
         use CompareOp::{Distinct, Eq, NotDistinct, NotEq};
         if !matches!(ty, LogicalType::Enum(_)) {
-            return ty;
+            return Ok(ty);
         }
         let is_text = |side: &Expr| side.ty() == LogicalType::Varchar;
         let text = if is_text(left) { left } else { right };
         if !is_text(text) {
-            return ty;
+            return Ok(ty);
         }
-        let is_member = literal(text).is_some_and(|value| self.cast_literal(value, &ty).is_ok());
-        if is_member && matches!(op, Eq | NotEq | Distinct | NotDistinct) { ty } else { LogicalType::Varchar }
+        let Some(value) = self.sample(text).or_else(|| literal(text).cloned()) else {
+            return Ok(LogicalType::Varchar);
+        };
+        if self.cast_literal(&value, &ty).is_ok() {
+            return Ok(ty);
+        }
+        if matches!(op, Eq | NotEq | Distinct | NotDistinct) {
+            return Ok(LogicalType::Varchar);
+        }
+        let LogicalType::Enum(words) = &ty else { return Ok(ty) };
+        let near = Candidates::of(&value.to_string(), words.values().iter().map(|word| &**word));
+        let symbol = op.symbol();
+        Err(Error::invalid_argument(format!(
+            "'{value}' is no word of the ENUM, so {symbol} knows no place for it among them; cast the ENUM to VARCHAR to compare \
+             texts{near}"
+        )))
     }
 
     /// The type that all of `exprs` meet in; NULL's if nothing has a type.

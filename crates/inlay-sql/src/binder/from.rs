@@ -562,7 +562,11 @@ impl Binder<'_> {
         middle: usize,
     ) -> Result<Vec<Expr>> {
         let mut conditions = Vec::with_capacity(names.len());
-        for name in names {
+        for (place, name) in names.iter().enumerate() {
+            // Said once more, it is the same column.
+            if names[..place].iter().any(|known| known.value.to_lowercase() == name.value.to_lowercase()) {
+                continue;
+            }
             let parts = std::slice::from_ref(name);
             let relations = &self.scope()?.relations;
             let left = find_column(&relations[start..middle], parts);

@@ -164,6 +164,12 @@ impl Binder<'_> {
         } else {
             format!("function \"{written}\" does not exist")
         };
+        if let Some(own) = super::foreign::own_form(written) {
+            return Error::UndefinedFunction {
+                message: format!("{message}; write {own}"),
+                candidates: Vec::new(),
+            };
+        }
         // Operators are functions, too, and a name of one letter is like all of them.
         let is_name = |known: &&str| known.starts_with(|first: char| first.is_alphabetic() || first == '_');
         let near = match written.chars().count() {

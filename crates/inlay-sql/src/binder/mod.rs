@@ -31,6 +31,7 @@ mod drop;
 mod expr;
 mod external;
 mod fields;
+mod foreign;
 mod from;
 mod function;
 mod grouping;

@@ -90,6 +90,7 @@ pub(super) fn conjuncts(condition: &ast::Expr) -> Vec<&ast::Expr> {
 
 impl Binder<'_> {
     pub(super) fn select(&mut self, select: &Select, tail: &Tail<'_>) -> Result<Bound> {
+        inlay_types::limits::check()?;
         self.scopes.push(Scope::new());
         let bound = self.select_in_scope(select, tail);
         self.scopes.pop();

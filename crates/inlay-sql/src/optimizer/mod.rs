@@ -75,59 +75,61 @@ pub fn optimize(query: Query) -> Result<Query> {
 pub fn optimize_with(query: Query, context: &mut OptimizerContext<'_>) -> Result<Query> {
     let Query { mut plan, mut columns, mut output, .. } = query;
     let mut estimator = Estimator::default();
-    let mut trace = |pass: &'static str, plan: &Plan, columns: &Columns| {
+    // Between passes the statement may end: plans of long statements take their time.
+    let mut passed = |pass: &'static str, plan: &Plan, columns: &Columns| {
         if let Some(trace) = &mut context.trace {
             trace(pass, plan, columns);
         }
+        inlay_types::limits::check()
     };
-    trace("bind", &plan, &columns);
+    passed("bind", &plan, &columns)?;
     if !context.enabled {
         plan = unnest::run(plan, &mut columns)?;
-        trace("unnest", &plan, &columns);
+        passed("unnest", &plan, &columns)?;
         let estimates = estimate::run(&plan, &mut estimator);
         return Ok(Query { plan, columns, output, estimates });
     }
     simplify::run(&mut plan);
-    trace("simplify", &plan, &columns);
+    passed("simplify", &plan, &columns)?;
     if is_trivial(&plan) {
         let estimates = estimate::run(&plan, &mut estimator);
         return Ok(Query { plan, columns, output, estimates });
     }
     plan = shared_plans::inline(plan, &mut columns);
     renames::run(&mut plan, &mut output);
-    trace("inline", &plan, &columns);
+    passed("inline", &plan, &columns)?;
     plan = filter_pushdown::run(plan, &columns)?;
-    trace("push filters", &plan, &columns);
+    passed("push filters", &plan, &columns)?;
     if rewrite::any_node(&plan, &mut |p| matches!(p, Plan::DependentJoin { .. })) {
         plan = unnest::run(plan, &mut columns)?;
         plan = shared_plans::inline(plan, &mut columns);
         renames::run(&mut plan, &mut output);
         simplify::run(&mut plan);
-        trace("unnest", &plan, &columns);
+        passed("unnest", &plan, &columns)?;
         plan = filter_pushdown::run(plan, &columns)?;
-        trace("push filters again", &plan, &columns);
+        passed("push filters again", &plan, &columns)?;
     }
     if shared_plans::may_share(&plan) {
         plan = shared_plans::share_common(plan, &mut columns);
-        trace("share", &plan, &columns);
+        passed("share", &plan, &columns)?;
     }
     plan = prune_columns::run(plan, output.iter().map(|(id, _)| *id));
-    trace("prune", &plan, &columns);
+    passed("prune", &plan, &columns)?;
     shifted_sums::run(&mut plan, &mut columns)?;
     found_keys::run(&mut plan);
     group_keys::run(&mut plan, &columns);
-    trace("group keys", &plan, &columns);
+    passed("group keys", &plan, &columns)?;
     if rewrite::any_node(&plan, &mut |p| matches!(p, Plan::Join { .. })) {
         estimator.use_samples = true;
         plan = join_order::run(plan, &columns, &mut estimator)?;
-        trace("order joins", &plan, &columns);
+        passed("order joins", &plan, &columns)?;
         eager::run(&mut plan, &mut columns, &mut estimator)?;
-        trace("aggregate early", &plan, &columns);
+        passed("aggregate early", &plan, &columns)?;
     }
     limits::run(&mut plan);
     limited_groups::run(&mut plan, &mut columns, &mut estimator);
     plan = prune_columns::run(plan, output.iter().map(|(id, _)| *id));
-    trace("limits and prune", &plan, &columns);
+    passed("limits and prune", &plan, &columns)?;
     let estimates = estimate::run(&plan, &mut estimator);
     Ok(Query { plan, columns, output, estimates })
 }

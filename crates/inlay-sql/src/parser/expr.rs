@@ -74,7 +74,12 @@ impl Context<'_, '_> {
                 let is_bits = matches!(&typed.data_type, ast::DataType::Custom(name, _)
                     if name.to_string().eq_ignore_ascii_case("b"));
                 let data_type = if is_bits { LogicalType::Bit } else { self.data_type(&typed.data_type)? };
-                let text = typed.value.into_string().unwrap_or_default();
+                let shown = typed.value.to_string();
+                let Some(text) = typed.value.into_string() else {
+                    let message =
+                        format!("{data_type} stands in front of a text; write {shown}::{data_type}");
+                    return Err(self.at(Error::Syntax { message }, pos));
+                };
                 ExprKind::Literal(Literal::Typed(data_type, text))
             }
             E::IsDistinctFrom(left, right) => self.binary_kind(BinaryOp::DistinctFrom, *left, *right)?,

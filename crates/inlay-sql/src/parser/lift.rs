@@ -12,7 +12,7 @@
 use super::ast::{Ident, Sample, SampleMethod, SampleSize};
 use super::convert::pos_of;
 use inlay_types::{Error, Result};
-use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
+use sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan};
 use std::collections::HashMap;
 
 /// What was taken out of the tokens of a text.
@@ -104,6 +104,12 @@ impl Lifter<'_> {
                     self.skip(2);
                     let sample = self.sample()?;
                     lifted.samples.insert(select, sample);
+                    // The text of a statement, which views keep, ends behind its last token.
+                    let end = self.end();
+                    let is_blank = |token: &&mut TokenWithSpan| matches!(token.token, Token::Whitespace(_));
+                    if let Some(last) = self.out.iter_mut().rev().find(|token| !is_blank(token)) {
+                        last.span.end = end;
+                    }
                     continue;
                 }
                 Token::Word(_) if is_word(token, "TABLESAMPLE") => {
@@ -111,7 +117,8 @@ impl Lifter<'_> {
                     self.skip(1);
                     let sample = self.sample()?;
                     let number = Token::Number(lifted.table_samples.len().to_string(), false);
-                    self.out.push(TokenWithSpan { token: number, span: token.span });
+                    let span = Span { start, end: self.end() };
+                    self.out.push(TokenWithSpan { token: number, span });
                     lifted.table_samples.push(sample);
                     continue;
                 }
@@ -211,6 +218,13 @@ impl Lifter<'_> {
     fn starts_keys(&self) -> bool {
         let behind = self.tokens.get(self.place(2)).map(|token| &token.token);
         self.next_is(1, "KEY") && behind == Some(&Token::LParen)
+    }
+
+    /// Where the last token before this one ends, white space not counted.
+    fn end(&self) -> Location {
+        let before = self.tokens.get(..self.at).unwrap_or_default();
+        let last = before.iter().rev().find(|token| !matches!(token.token, Token::Whitespace(_)));
+        last.map_or(Location { line: 0, column: 0 }, |token| token.span.end)
     }
 
     fn skip(&mut self, count: usize) {

@@ -102,6 +102,7 @@ pub fn parse_type(text: &str) -> Result<LogicalType> {
 type TextTokens = (Vec<TokenWithSpan>, Vec<Arc<ast::Constants>>);
 
 fn reader_of(sql: &str, (tokens, constants): TextTokens) -> Result<Reader<'_>> {
+    let ends = statement_ends(&tokens);
     let tokens = window::arrange(spelling::respell(tokens));
     let scan = guard::scan(&tokens, sql)?;
     let (tokens, lifted) = lift::lift(tokens, sql)?;
@@ -116,6 +117,7 @@ fn reader_of(sql: &str, (tokens, constants): TextTokens) -> Result<Reader<'_>> {
         shared_sql: sql.into(),
         marks: scan.marks.into(),
         semicolons: scan.semicolons.into(),
+        ends: ends.into(),
         line_starts,
         pieces: pieces.into(),
         lifted: lifted.into(),
@@ -123,6 +125,20 @@ fn reader_of(sql: &str, (tokens, constants): TextTokens) -> Result<Reader<'_>> {
         last_offset: Cell::default(),
         outer: None,
     })
+}
+
+/// Where each statement ends; see [`Reader::ends`].
+fn statement_ends(tokens: &[TokenWithSpan]) -> Vec<(Option<Location>, Location)> {
+    let (mut ends, mut last) = (Vec::new(), None);
+    for token in tokens {
+        match &token.token {
+            Token::Whitespace(_) | Token::EOF => {}
+            Token::SemiColon => ends.extend(last.take().map(|end| (Some(token.span.start), end))),
+            _ => last = Some(token.span.end),
+        }
+    }
+    ends.extend(last.map(|end| (None, end)));
+    ends
 }
 
 fn read_statements(sql: &str, tokens: TextTokens) -> Result<Vec<Statement>> {
@@ -151,6 +167,8 @@ struct Reader<'a> {
     marks: Arc<[Location]>,
     /// Where each semicolon ends.
     semicolons: Arc<[Location]>,
+    /// Where each statement's last token ends, by where its semicolon begins, if it has one. Steps before the parser leave tokens out.
+    ends: Arc<[(Option<Location>, Location)]>,
     /// Pieces of the text that are not among the parser's tokens.
     lifted: Arc<lift::Lifted>,
     /// Literals that are not among the parser's tokens, by the number in their place.
@@ -206,8 +224,11 @@ impl<'a> Reader<'a> {
         index
     }
 
-    /// Where the last token read ends.
+    /// Where the last token read ends; of a statement's last one as it is written.
     fn end_pos(&self) -> Pos {
+        if let Some(end) = self.written_end() {
+            return pos_of(end);
+        }
         let mut index = self.parser.index();
         while index > 0 {
             index -= 1;
@@ -217,6 +238,22 @@ impl<'a> Reader<'a> {
             }
         }
         Pos::default()
+    }
+
+    /// Where the statement ends in the text, if all its tokens were read.
+    fn written_end(&self) -> Option<Location> {
+        let next = self.parser.token_at(self.next_index());
+        let semicolon = match &next.token {
+            Token::SemiColon => Some(next.span.start),
+            Token::EOF => None,
+            _ => return None,
+        };
+        let place = self.ends.partition_point(|(at, _)| match (at, semicolon) {
+            (Some(at), Some(semicolon)) => *at < semicolon,
+            (Some(_), None) => true,
+            (None, _) => false,
+        });
+        self.ends.get(place).filter(|(at, _)| *at == semicolon).map(|(_, end)| *end)
     }
 
     /// The byte at which `pos` lies.

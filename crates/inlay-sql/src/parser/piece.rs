@@ -42,6 +42,7 @@ impl Context<'_, '_> {
             shared_sql: Arc::from(""),
             marks: Arc::clone(self.marks),
             semicolons: Arc::from([]),
+            ends: Arc::from([]),
             line_starts: Arc::clone(self.line_starts),
             pieces: Arc::clone(self.pieces),
             lifted: Arc::clone(self.lifted),

@@ -153,8 +153,12 @@ impl Context<'_, '_> {
         if select.into.is_some() {
             return refuse("SELECT INTO");
         }
-        if select.top.is_some() || !select.lateral_views.is_empty() || !select.connect_by.is_empty() {
-            return refuse("TOP, LATERAL VIEW or CONNECT BY");
+        if select.top.is_some() {
+            let alternative = Some("write LIMIT behind the query".to_string());
+            return Err(self.at(Error::Unsupported { feature: "TOP".to_string(), alternative }, pos));
+        }
+        if !select.lateral_views.is_empty() || !select.connect_by.is_empty() {
+            return refuse("LATERAL VIEW or CONNECT BY");
         }
         if !select.cluster_by.is_empty() || !select.sort_by.is_empty() || !select.distribute_by.is_empty() {
             return refuse("CLUSTER BY, SORT BY or DISTRIBUTE BY");

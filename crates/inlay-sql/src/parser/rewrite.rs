@@ -745,7 +745,7 @@ impl Rewriter {
             _ => return None,
         };
         let value = u128::from_str_radix(&word.value.get(1..)?.replace('_', ""), radix).ok()?;
-        let span = self.input[index].span;
+        let span = Span { start: self.input[index].span.start, end: self.input[index + 1].span.end };
         self.out.push(TokenWithSpan { token: Token::Number(value.to_string(), false), span });
         Some(index + 2)
     }

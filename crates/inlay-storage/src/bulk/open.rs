@@ -4,6 +4,7 @@
 //! the column: no string is copied, and the encoder need not find out again which are equal. What a finished column held
 //! is used for the next one, unless its segment kept it.
 
+use crate::interrupted::check_interrupt;
 use crate::segment::Segment;
 use inlay_types::{Dictionary, Heap, LogicalType, MemoryBudget, Result, Vector, VectorBuilder};
 use std::sync::Arc;
@@ -121,6 +122,7 @@ impl OpenColumn {
 
     /// The rows so far as a segment; none are left.
     pub fn seal(&mut self, budget: &MemoryBudget) -> Result<Segment> {
+        check_interrupt()?;
         if let Some(coded) = self.take_coded() {
             let segment = Segment::encode(&coded, budget)?;
             self.codes = VectorBuilder::reusing(LogicalType::UInteger, coded.into_data());

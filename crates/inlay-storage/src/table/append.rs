@@ -109,6 +109,7 @@ impl GroupList<'_> {
         let parts = source.take(take);
         let mut columns = Vec::with_capacity(self.table.schema.columns.len());
         for (index, column) in self.table.schema.columns.iter().enumerate() {
+            check_interrupt()?;
             let segment = if let ([], [only]) = (old, parts.as_slice()) {
                 Segment::encode_for(only.column(index), seal, &self.table.budget)?
             } else {

@@ -1,7 +1,8 @@
 //! Packing: canonical bytes of parts.
 
 use super::{HAS_NULLS, fixed_width};
-use crate::{Error, Field, LogicalType, PhysicalType, Result, Value, limits};
+use crate::limits::{self, Pace};
+use crate::{Error, Field, LogicalType, PhysicalType, Result, Value};
 
 /// Appends a value of fixed width from its bytes in memory, in canonical form.
 pub(super) fn push_fixed(physical: PhysicalType, bytes: &[u8], out: &mut Vec<u8>) {
@@ -34,7 +35,10 @@ pub fn push_sequence<'a>(
     if push_without_nulls(element, count, get, out)? {
         return Ok(());
     }
-    let has_nulls = (0..count).any(|index| get(index).is_none());
+    let mut has_nulls = false;
+    for part in limits::steps(count) {
+        has_nulls = has_nulls || part?.any(|index| get(index).is_none());
+    }
     let header = u32::try_from(count).ok().filter(|count| count & HAS_NULLS == 0);
     let header = header.ok_or_else(|| Error::out_of_range("a list has more than 2,147,483,647 elements"))?;
     let fixed_size = fixed_width(element).map_or(0, |width| count.saturating_mul(width));
@@ -44,10 +48,12 @@ pub fn push_sequence<'a>(
         push_validity(count, |index| get(index).is_some(), out);
     }
     if let Some(width) = fixed_width(element) {
-        for index in 0..count {
-            match get(index) {
-                Some(bytes) => out.extend_from_slice(bytes),
-                None => out.resize(out.len() + width, 0),
+        for part in limits::steps(count) {
+            for index in part? {
+                match get(index) {
+                    Some(bytes) => out.extend_from_slice(bytes),
+                    None => out.resize(out.len() + width, 0),
+                }
             }
         }
         return Ok(());
@@ -98,14 +104,21 @@ fn push_without_nulls<'a>(
 
 /// Appends the ends of values without fixed width, then their bytes.
 fn push_others<'a>(values: impl Iterator<Item = Option<&'a [u8]>> + Clone, out: &mut Vec<u8>) -> Result<()> {
-    let (mut end, total) =
-        (0usize, values.clone().map(|value| value.map_or(0, <[u8]>::len) + 4).sum::<usize>());
+    let (mut end, mut total, mut pace) = (0usize, 0usize, Pace::new());
+    for value in values.clone() {
+        pace.step()?;
+        total += value.map_or(0, <[u8]>::len) + 4;
+    }
     limits::grow_at_once(out, total)?;
     for value in values.clone() {
+        pace.step()?;
         end += value.map_or(0, <[u8]>::len);
         out.extend_from_slice(&size(end)?.to_le_bytes());
     }
-    values.flatten().for_each(|bytes| out.extend_from_slice(bytes));
+    for bytes in values.flatten() {
+        pace.steps(1 + bytes.len() / 64)?;
+        out.extend_from_slice(bytes);
+    }
     Ok(())
 }
 

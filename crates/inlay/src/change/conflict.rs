@@ -224,9 +224,10 @@ impl Target<'_, '_> {
         let names: Vec<&str> = key.iter().map(|&index| schema.columns[index].name.as_str()).collect();
         Error::Cardinality {
             message: format!(
-                "two new rows of table \"{}\" have the key ({}) = {shown}, so ON CONFLICT would change one row twice",
-                schema.name,
+                "two new rows of table \"{1}\" have the key ({0}) = {shown}, so ON CONFLICT would change one row twice; SELECT DISTINCT ON ({0}) \
+                 of the new rows keeps one of each",
                 names.join(", "),
+                schema.name,
             ),
         }
     }

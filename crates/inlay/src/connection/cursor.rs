@@ -129,11 +129,8 @@ impl Cursor {
         self.part.as_ref().is_some_and(|(first, batch)| (*first..*first + batch.len()).contains(&row))
     }
 
-    /// Brings the next row into memory. Returns whether there is one. `host` is asked meanwhile whether to end.
-    pub fn advance(&mut self, host: Option<&Arc<dyn Host>>) -> Result<bool> {
-        if self.is_at_hand() {
-            return Ok(true);
-        }
+    /// Sees to it that there is a next row, if any is left. Returns whether there is one.
+    fn refill(&mut self, host: Option<&Arc<dyn Host>>) -> Result<bool> {
         while self.row == self.first.row_count() {
             let more = self.rest.as_ref().map_or(Ok(None), |rest| rest.next(host))?;
             self.part = None;
@@ -144,8 +141,28 @@ impl Cursor {
             (self.first, self.row) = (more, 0);
             self.turns += 1;
         }
+        Ok(true)
+    }
+
+    /// Brings the next row into memory. Returns whether there is one. `host` is asked meanwhile whether to end.
+    pub fn advance(&mut self, host: Option<&Arc<dyn Host>>) -> Result<bool> {
+        if self.is_at_hand() {
+            return Ok(true);
+        }
+        if !self.refill(host)? {
+            return Ok(false);
+        }
         self.part = Some(self.first.part_at(self.row)?);
         Ok(true)
+    }
+
+    /// Up to `most` of the rows not read yet that were computed together; none behind the last.
+    pub fn take_some(&mut self, host: Option<&Arc<dyn Host>>, most: usize) -> Result<QueryResult> {
+        self.refill(host)?;
+        let to = self.first.row_count().min(self.row.saturating_add(most));
+        let rows = self.first.slice(self.row..to);
+        self.row = to;
+        Ok(rows)
     }
 
     /// The next rows, at most so many: a batch, and which of its rows they are. `None` behind the last.

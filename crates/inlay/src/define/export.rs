@@ -171,7 +171,7 @@ impl Run<'_> {
         let Said { written, read } = said(format, options)?;
         let file = format!("{}.{}", file_stem(&schema.name, number), format.name());
         let path = Path::new(directory).join(&file).to_string_lossy().into_owned();
-        let count = self.write_file(query, &path, &names, &written)?;
+        let count = self.write_file(query, &path, &names, &written, &Arc::default())?;
         let read: Vec<String> =
             read.iter().map(|(name, value)| format!("{name} {}", option_text(value))).collect();
         let table = text::name(&schema.name);
@@ -481,9 +481,18 @@ const WRITERS_ALONE: [&str; 11] = [
 
 fn said(format: ExportFormat, options: &[(String, Value)]) -> Result<Said> {
     // What is written around or beside the rows would have to be left out when they are read.
-    for refused in
-        ["prefix", "suffix", "partition_by", "per_thread_output", "file_size_bytes", "filename_pattern"]
-    {
+    for refused in [
+        "prefix",
+        "suffix",
+        "partition_by",
+        "per_thread_output",
+        "file_size_bytes",
+        "row_groups_per_file",
+        "filename_pattern",
+        "file_extension",
+        "append",
+        "write_empty_file",
+    ] {
         if options.iter().any(|(name, _)| name == refused) {
             let message = format!(
                 "EXPORT DATABASE has no option \"{refused}\": IMPORT DATABASE could not read the files"

@@ -5,7 +5,9 @@
 use crate::support::folder::Folder;
 use crate::support::random::Random;
 use crate::support::{amount, sql};
-use inlay::{Connection, Database};
+use inlay::{Connection, Database, Host, HostScope, HostTable, Parameters};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// Work that can be cancelled, what makes it possible before, and what takes it back if it got through.
@@ -97,6 +99,27 @@ const CASES: &[Case] = &[
     case("copy to json", "COPY t TO '{folder}/out.json'", &[]),
     case("copy to parquet", "COPY t TO '{folder}/out.parquet'", &[]),
     case("copy to arrow", "COPY t TO '{folder}/out.arrow' (FORMAT arrow)", &[]),
+    case("copy to excel", "COPY t TO '{folder}/out.xlsx'", &[]),
+    case(
+        "distinct elements of one list",
+        "SELECT len(list_distinct(list(c || a))), list_sort(list(c))[1] FROM t",
+        &[],
+    ),
+    case(
+        "median of frames",
+        "SELECT max(m) FROM (SELECT median(h) OVER (ORDER BY a ROWS BETWEEN 900 PRECEDING AND 900 FOLLOWING) AS m FROM t)",
+        &[],
+    ),
+    case(
+        "first of frames",
+        "SELECT max(f) FROM (SELECT first_value(c ORDER BY h) OVER (ORDER BY a ROWS BETWEEN 300 PRECEDING AND CURRENT ROW) AS f FROM t)",
+        &[],
+    ),
+    case(
+        "join of inequalities",
+        "SELECT count(*) FROM (FROM t LIMIT 5) x LEFT JOIN t y ON x.h < y.h AND x.c || x.a > y.c || y.a",
+        &[],
+    ),
     case("copy from csv", "COPY copy FROM '{folder}/in.csv'", &["TRUNCATE copy"]),
     case("copy from json", "COPY copy FROM '{folder}/in.json'", &["TRUNCATE copy"]),
     case("copy from parquet", "COPY copy FROM '{folder}/in.parquet'", &["TRUNCATE copy"]),
@@ -231,4 +254,135 @@ fn cancelled_work_leaves_nothing_and_everything_goes_on() {
     drop((connection, database));
     let database = Database::open(&path, &[]).unwrap();
     assert_eq!(content(&database.connect()), wanted);
+}
+
+/// Counts how often a statement looks whether it is to end.
+#[derive(Default)]
+struct Counting(AtomicUsize);
+
+impl Host for Counting {
+    fn find_table(&self, _: &str, _: HostScope) -> inlay::Result<Option<HostTable>> {
+        Ok(None)
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        false
+    }
+
+    fn patience(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+fn looks(connection: &Connection, query: &str) -> usize {
+    let counting = Arc::new(Counting::default());
+    let host: Arc<dyn Host> = Arc::<Counting>::clone(&counting);
+    let outcome = connection.execute_with(query, &Parameters::default(), Some(&host));
+    outcome.unwrap_or_else(|error| panic!("{query}: {error}"));
+    counting.0.load(Ordering::Relaxed)
+}
+
+/// Of one value with many elements: `{}` stands for a list of a million numbers, or of texts.
+const OF_ONE_VALUE: &[&str] = &[
+    "len(list_distinct({}))",
+    "list_unique({})",
+    "len(list_sort({}))",
+    "len(list_intersect({}, {}))",
+    "list_has_any({}, [{}[1]])",
+    "list_has_all({}, {})",
+    "list_position({}, NULL)",
+    "len(list_reverse({}))",
+    "len(list_append({}, NULL))",
+    "len(list_where({}, list_transform({}, lambda x: true)))",
+    "length(concat_ws('-', {}))",
+    "list_min({})",
+    "list_count({})",
+    "len(list_filter({}, lambda x: x IS NOT NULL))",
+];
+
+/// No time is measured: a statement that goes through a million elements looks at least once for every 131,072 of them.
+#[test]
+fn elements_of_one_value_are_not_gone_through_at_once() {
+    let database = Database::open(":memory:", &[]).unwrap();
+    let connection = database.connect();
+    run(&connection, "SET threads = 1");
+    run(&connection, "CREATE TABLE one AS SELECT 1000000 AS n");
+    for list in ["range(n)", "list_transform(range(n), lambda x: x::VARCHAR)"] {
+        let base = looks(&connection, &format!("SELECT len({list}) FROM one"));
+        for call in OF_ONE_VALUE {
+            let query = format!("SELECT {} FROM one", call.replace("{}", list));
+            let more = looks(&connection, &query).saturating_sub(base);
+            assert!(more >= 1_000_000 / 131_072, "{query}: {more} looks more than {base}");
+        }
+    }
+}
+
+/// The frame of each row is walked, and each may be long.
+#[test]
+fn long_frames_are_not_walked_at_once() {
+    let database = Database::open(":memory:", &[]).unwrap();
+    let connection = database.connect();
+    run(&connection, "SET threads = 1");
+    run(&connection, "CREATE TABLE t AS SELECT i, hash(i) AS h FROM range(8000) r(i)");
+    let framed = |call: &str| {
+        format!(
+            "SELECT max(x) FROM (SELECT {call} OVER (ORDER BY i ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS x FROM t)"
+        )
+    };
+    let base = looks(&connection, &framed("sum(i)"));
+    for call in [
+        "first_value(i ORDER BY h)",
+        "rank(ORDER BY h)",
+        "nth_value(i, 5 ORDER BY h)",
+        "cume_dist(ORDER BY h)",
+    ] {
+        let more = looks(&connection, &framed(call)).saturating_sub(base);
+        assert!(more >= 8000 * 8000 / 131_072, "{call}: {more} looks more than {base}");
+    }
+}
+
+/// A sort of all rows by one worker, as a join by inequalities needs it.
+#[test]
+fn rows_of_a_join_of_inequalities_are_not_sorted_at_once() {
+    let database = Database::open(":memory:", &[]).unwrap();
+    let connection = database.connect();
+    run(&connection, "SET threads = 1");
+    run(
+        &connection,
+        "CREATE TABLE many AS SELECT md5(i::VARCHAR) AS s, hash(i)::DOUBLE AS d FROM range(400000) r(i)",
+    );
+    run(&connection, "CREATE TABLE few AS SELECT md5(i::VARCHAR) AS s, 1e30 AS d FROM range(3) r(i)");
+    let base = looks(&connection, "SELECT count(*), max(s), max(d) FROM many");
+    let joined = "SELECT count(*) FROM few a LEFT JOIN many b ON a.d < b.d AND a.s > b.s";
+    let more = looks(&connection, joined).saturating_sub(base);
+    assert!(more >= 2 * 2 * 400_000 / 131_072, "{more} looks more than {base}");
+}
+
+/// What was interrupted since a call was entered does not run, and what comes afterwards does.
+#[test]
+fn an_interrupt_since_a_call_was_entered_ends_its_statement() {
+    struct Entered(inlay::Entered);
+    impl Host for Entered {
+        fn find_table(&self, _: &str, _: HostScope) -> inlay::Result<Option<HostTable>> {
+            Ok(None)
+        }
+        fn is_interrupted(&self) -> bool {
+            false
+        }
+        fn entered(&self) -> Option<inlay::Entered> {
+            Some(self.0)
+        }
+    }
+    let database = Database::open(":memory:", &[]).unwrap();
+    let connection = database.connect();
+    connection.interrupt();
+    let host: Arc<dyn Host> = Arc::new(Entered(connection.enter()));
+    let again = |host| connection.execute_with("SELECT 1", &Parameters::default(), Some(host)).map(drop);
+    again(&host).unwrap();
+    connection.interrupt();
+    assert_eq!(again(&host).unwrap_err().sqlstate(), "57014");
+    assert_eq!(connection.check_since(connection.enter()), Ok(()));
+    again(&(Arc::new(Entered(connection.enter())) as Arc<dyn Host>)).unwrap();
+    connection.execute("SELECT 1").unwrap();
 }

@@ -138,10 +138,10 @@ class UUIDValue(Value):
 
 
 class BitValue(Value):
-    """BIT."""
+    """BIT, of a text of zeros and ones, which may be bytes."""
 
     def __init__(self, object: Any) -> None:
-        super().__init__(object, sqltypes.BIT)
+        super().__init__(object.decode("ascii") if isinstance(object, bytes) else object, sqltypes.BIT)
 
 
 class BlobValue(Value):

@@ -6,7 +6,8 @@
 
 use crate::operator::order::{KeyColumn, compare_across, order_f64};
 use inlay_sql::plan::SortKey;
-use inlay_types::{Batch, Interval, Native, PhysicalType, Vector, View};
+use inlay_types::sorting::sort_unstable_by;
+use inlay_types::{Batch, Interval, Native, PhysicalType, Result, Vector, View};
 use std::cmp::Ordering;
 
 /// Direction and place of NULLs of each key.
@@ -84,21 +85,21 @@ impl KeyColumns {
     }
 
     /// All rows in order; ties by `places`.
-    pub fn sorted_rows(&self, order: &KeyOrder, places: &[u64]) -> Vec<u32> {
+    pub fn sorted_rows(&self, order: &KeyOrder, places: &[u64]) -> Result<Vec<u32>> {
         let mut rows: Vec<(u128, u32)> =
             self.prefixes.iter().enumerate().map(|(row, &prefix)| (prefix, row as u32)).collect();
         if self.first_open == self.batch.columns().len() {
-            rows.sort_unstable_by(|a, b| {
+            sort_unstable_by(&mut rows, |a, b| {
                 a.0.cmp(&b.0).then_with(|| places[a.1 as usize].cmp(&places[b.1 as usize]))
-            });
+            })?;
         } else {
-            rows.sort_unstable_by(|a, b| {
+            sort_unstable_by(&mut rows, |a, b| {
                 a.0.cmp(&b.0)
                     .then_with(|| self.compare_open(order, a.1 as usize, self, b.1 as usize))
                     .then_with(|| places[a.1 as usize].cmp(&places[b.1 as usize]))
-            });
+            })?;
         }
-        rows.into_iter().map(|(_, row)| row).collect()
+        Ok(rows.into_iter().map(|(_, row)| row).collect())
     }
 
     /// Order of a row of this run and a row of another.

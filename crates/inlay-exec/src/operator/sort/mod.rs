@@ -152,7 +152,7 @@ impl Sort {
         let key_batch = concat_batches(&self.keys.types(), &keys);
         drop((batches, keys));
         let keys = KeyColumns::new(&self.order, key_batch);
-        let mut order = keys.sorted_rows(&self.order, &places);
+        let mut order = keys.sorted_rows(&self.order, &places)?;
         if let Some(keep) = self.keep() {
             order.truncate(keep);
         }

@@ -565,7 +565,7 @@ impl Places {
             WindowKind::CumeDist => shares(&|row| self.peers[row].1 as f64 / self.size as f64),
             WindowKind::Ntile => {
                 let counts = part.operand(&function.args[0], from, self.count)?;
-                values::ntile(&counts, |row| ((self.from + row as u64) as i64, self.size as i64))
+                values::ntile(&counts, |row| Ok(((self.from + row as u64) as i64, self.size as i64)))
             }
             WindowKind::Lag
             | WindowKind::Lead

@@ -13,7 +13,9 @@ use crate::context::ExecContext;
 use crate::expression::merge_rows;
 use crate::operator::order::{KeyColumn, sort};
 use inlay_kernels::WindowKind;
-use inlay_types::{LogicalType, Result, Vector};
+use inlay_types::limits::Pace;
+use inlay_types::{Error, LogicalType, Result, Vector};
+use std::cell::Cell;
 
 const NONE: u32 = u32::MAX;
 
@@ -64,20 +66,32 @@ impl Ranks {
     }
 }
 
-/// The places of a row's frame.
-fn places(frames: &[Ranges], row: usize) -> impl Iterator<Item = u32> {
-    frames.iter().flat_map(move |frame| frame.begin[row]..frame.end[row])
+/// The frames of a stretch of rows. Each of them may be as long as the table, and each is walked.
+struct Walks<'a> {
+    frames: &'a [Ranges],
+    pace: Cell<Pace>,
 }
 
-/// The place that is `index` places behind the first in the function's order.
-fn nth(frames: &[Ranges], row: usize, ranks: &Ranks, index: usize, scratch: &mut Vec<u32>) -> u32 {
-    scratch.clear();
-    scratch.extend(places(frames, row).filter(|&place| ranks.counts(place)));
-    if index >= scratch.len() {
-        return NONE;
+impl Walks<'_> {
+    /// The places of a row's frame.
+    fn places(&self, row: usize) -> Result<impl Iterator<Item = u32>> {
+        let ranges = self.frames.iter().map(move |frame| frame.begin[row]..frame.end[row]);
+        let mut pace = self.pace.take();
+        pace.steps(ranges.clone().map(|range| range.len()).sum())?;
+        self.pace.set(pace);
+        Ok(ranges.flatten())
     }
-    let by_rank = |place: &u32| ranks.unique[*place as usize];
-    *scratch.select_nth_unstable_by_key(index, by_rank).1
+
+    /// The place that is `index` places behind the first in the function's order.
+    fn nth(&self, row: usize, ranks: &Ranks, index: usize, scratch: &mut Vec<u32>) -> Result<u32> {
+        scratch.clear();
+        scratch.extend(self.places(row)?.filter(|&place| ranks.counts(place)));
+        if index >= scratch.len() {
+            return Ok(NONE);
+        }
+        let by_rank = |place: &u32| ranks.unique[*place as usize];
+        Ok(*scratch.select_nth_unstable_by_key(index, by_rank).1)
+    }
 }
 
 pub(super) fn eval(
@@ -88,59 +102,58 @@ pub(super) fn eval(
     chunk: &Chunk,
     frames: &[Ranges],
 ) -> Result<Vector> {
-    part.serial.interrupt.check()?;
+    let walks = &Walks { frames, pace: Cell::default() };
     let place = |row: usize| chunk.from + row;
-    let before = |row: usize| {
-        places(frames, row).filter(|&p| ranks.unique[p as usize] < ranks.unique[place(row)]).count() as i64
+    let count = |row: usize, counts: &dyn Fn(u32) -> bool| -> Result<i64> {
+        Ok(walks.places(row)?.filter(|&p| counts(p)).count() as i64)
     };
-    let below = |row: usize| {
-        places(frames, row).filter(|&p| ranks.tied[p as usize] < ranks.tied[place(row)]).count() as i64
+    let before = |row: usize| count(row, &|p| ranks.unique[p as usize] < ranks.unique[place(row)]);
+    let below = |row: usize| count(row, &|p| ranks.tied[p as usize] < ranks.tied[place(row)]);
+    let size = |row: usize| count(row, &|_| true);
+    let numbers = |number: &dyn Fn(usize) -> Result<i64>| -> Result<Vector> {
+        let values: Vec<i64> = (0..chunk.len).map(number).collect::<Result<_>>()?;
+        Ok(Vector::from_values(LogicalType::BigInt, &values))
     };
-    let size = |row: usize| places(frames, row).count() as i64;
-    let numbers = |number: &dyn Fn(usize) -> i64| {
-        let values: Vec<i64> = (0..chunk.len).map(number).collect();
-        Vector::from_values(LogicalType::BigInt, &values)
-    };
-    let shares = |share: &dyn Fn(usize) -> f64| {
-        let values: Vec<f64> = (0..chunk.len).map(share).collect();
-        Vector::from_values(LogicalType::Double, &values)
+    let shares = |share: &dyn Fn(usize) -> Result<f64>| -> Result<Vector> {
+        let values: Vec<f64> = (0..chunk.len).map(share).collect::<Result<_>>()?;
+        Ok(Vector::from_values(LogicalType::Double, &values))
     };
     let mut scratch = Vec::new();
     let picked: Vec<u32> = match kind {
-        WindowKind::RowNumber => return Ok(numbers(&|row| before(row) + 1)),
-        WindowKind::Rank | WindowKind::DenseRank => return Ok(numbers(&|row| below(row) + 1)),
+        WindowKind::RowNumber => return numbers(&|row| Ok(before(row)? + 1)),
+        WindowKind::Rank | WindowKind::DenseRank => return numbers(&|row| Ok(below(row)? + 1)),
         WindowKind::PercentRank => {
-            return Ok(shares(&|row| match size(row) {
-                0 | 1 => 0.0,
-                size => below(row) as f64 / (size - 1) as f64,
-            }));
+            return shares(&|row| match size(row)? {
+                0 | 1 => Ok(0.0),
+                size => Ok(below(row)? as f64 / (size - 1) as f64),
+            });
         }
         WindowKind::CumeDist => {
             let up_to = |row: usize| {
                 let own = ranks.tied[place(row)];
-                places(frames, row).filter(|&p| ranks.tied[p as usize] <= own).count() as f64
+                Ok::<_, Error>(count(row, &|p| ranks.tied[p as usize] <= own)? as f64)
             };
-            return Ok(shares(&|row| match size(row) {
-                0 => 0.0,
-                size => up_to(row) / size as f64,
-            }));
+            return shares(&|row| match size(row)? {
+                0 => Ok(0.0),
+                size => Ok(up_to(row)? / size as f64),
+            });
         }
         WindowKind::Ntile => {
             let counts = part.operand(&function.args[0], chunk.from, chunk.len)?;
             return ntile(&counts, |row| {
-                let size = size(row);
-                (before(row).min(size - 1).max(0), size)
+                let size = size(row)?;
+                Ok((before(row)?.min(size - 1).max(0), size))
             });
         }
         WindowKind::FirstValue | WindowKind::Fill => {
-            (0..chunk.len).map(|row| nth(frames, row, ranks, 0, &mut scratch)).collect()
+            (0..chunk.len).map(|row| walks.nth(row, ranks, 0, &mut scratch)).collect::<Result<_>>()?
         }
         WindowKind::LastValue => (0..chunk.len)
             .map(|row| {
-                let counted = places(frames, row).filter(|&place| ranks.counts(place));
-                counted.max_by_key(|&place| ranks.unique[place as usize]).unwrap_or(NONE)
+                let counted = walks.places(row)?.filter(|&place| ranks.counts(place));
+                Ok(counted.max_by_key(|&place| ranks.unique[place as usize]).unwrap_or(NONE))
             })
-            .collect(),
+            .collect::<Result<_>>()?,
         WindowKind::NthValue => {
             let wanted = part.operand(&function.args[1], chunk.from, chunk.len)?;
             let index = |row: usize| match wanted.is_null(row) {
@@ -148,13 +161,13 @@ pub(super) fn eval(
                 false => usize::try_from(wanted.values::<i64>()[row] - 1).ok(),
             };
             let find = |row: usize| match index(row) {
-                Some(index) => nth(frames, row, ranks, index, &mut scratch),
-                None => NONE,
+                Some(index) => walks.nth(row, ranks, index, &mut scratch),
+                None => Ok(NONE),
             };
-            (0..chunk.len).map(find).collect()
+            (0..chunk.len).map(find).collect::<Result<_>>()?
         }
         WindowKind::Lag | WindowKind::Lead => {
-            return shifted(part, function, kind, ranks, chunk, frames);
+            return shifted(part, function, kind, ranks, chunk, walks);
         }
     };
     part.pick(&function.args[0], &picked)
@@ -166,7 +179,7 @@ fn shifted(
     kind: WindowKind,
     ranks: &Ranks,
     chunk: &Chunk,
-    frames: &[Ranges],
+    walks: &Walks<'_>,
 ) -> Result<Vector> {
     let offsets = match function.args.get(1) {
         None => None,
@@ -185,14 +198,14 @@ fn shifted(
         };
         let offset = if kind == WindowKind::Lead { i128::from(offset) } else { -i128::from(offset) };
         let own = ranks.unique[chunk.from + row];
-        let counted = places(frames, row).filter(|&p| ranks.counts(p));
+        let counted = walks.places(row)?.filter(|&p| ranks.counts(p));
         let before = counted.filter(|&p| ranks.unique[p as usize] < own).count() as i128;
         // Among the rows that count, the row itself stands between those before and those behind.
         let is_counted = ranks.counts((chunk.from + row) as u32)
-            && places(frames, row).any(|p| p as usize == chunk.from + row);
+            && walks.places(row)?.any(|p| p as usize == chunk.from + row);
         let index = if offset > 0 && !is_counted { before + offset - 1 } else { before + offset };
         let found = match usize::try_from(index) {
-            Ok(index) => nth(frames, row, ranks, index, &mut scratch),
+            Ok(index) => walks.nth(row, ranks, index, &mut scratch)?,
             Err(_) => NONE,
         };
         defaults[row] = u8::from(found == NONE);

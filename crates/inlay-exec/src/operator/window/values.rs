@@ -55,7 +55,7 @@ pub(super) fn eval(
         }
         WindowKind::Ntile => {
             let counts = part.operand(&function.args[0], chunk.from, chunk.len)?;
-            ntile(&counts, |row| (place(row) - begin(row), size(row)))
+            ntile(&counts, |row| Ok((place(row) - begin(row), size(row))))
         }
         WindowKind::Lag | WindowKind::Lead => shifted(part, function, kind, picks, chunk),
         WindowKind::FirstValue | WindowKind::LastValue | WindowKind::NthValue => {
@@ -81,7 +81,7 @@ fn dense_ranks(part: &Part, chunk: &Chunk) -> Vector {
 }
 
 /// `counts`: the numbers of parts; `position(row)`: the row's place in its partition, and the partition's size.
-pub(super) fn ntile(counts: &Vector, position: impl Fn(usize) -> (i64, i64)) -> Result<Vector> {
+pub(super) fn ntile(counts: &Vector, position: impl Fn(usize) -> Result<(i64, i64)>) -> Result<Vector> {
     let given = counts.values::<i64>();
     let mut values = Vec::with_capacity(counts.len());
     for row in 0..counts.len() {
@@ -93,7 +93,7 @@ pub(super) fn ntile(counts: &Vector, position: impl Fn(usize) -> (i64, i64)) -> 
             let message = format!("ntile({}): the number of parts must be 1 or more", given[row]);
             return Err(Error::invalid_argument(message));
         }
-        let (at, size) = position(row);
+        let (at, size) = position(row)?;
         let parts = given[row].min(size.max(1));
         // The first `larger` parts have one row more than the others.
         let (each, larger) = (size / parts, size % parts);
