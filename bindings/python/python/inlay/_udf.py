@@ -21,6 +21,7 @@ from inlay import sqltypes
 from inlay._calling import CONNECTION, NAME, with_connection
 from inlay._inlay import Connection
 from inlay._kinds import FunctionNullHandling, PythonExceptionHandling, PythonUDFType
+from inlay._parts import quote
 from inlay.exceptions import InvalidInputException
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -334,10 +335,6 @@ def _item(value: Any) -> Any:
     return value[()] if isinstance(value, numpy.ndarray) else value
 
 
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
 def _type_of(annotation: Any, name: str, what: str) -> str:
     """Make a SQL type of an annotation, of a type of SQL, or of a text."""
     if isinstance(annotation, str):
@@ -348,7 +345,7 @@ def _type_of(annotation: Any, name: str, what: str) -> str:
         if len(members) == 1:
             return _type_of(members[0], name, what)
         kinds = [_type_of(member, name, what) for member in members]
-        tagged = [f"{_quoted(f'u{number}')} {kind}" for number, kind in enumerate(kinds, 1)]
+        tagged = [f"{quote(f'u{number}')} {kind}" for number, kind in enumerate(kinds, 1)]
         return f"UNION({', '.join(tagged)})"
     if typing.get_origin(annotation) is list and len(typing.get_args(annotation)) == 1:
         return f"{_type_of(typing.get_args(annotation)[0], name, what)}[]"
@@ -356,7 +353,7 @@ def _type_of(annotation: Any, name: str, what: str) -> str:
         key, value = (_type_of(each, name, what) for each in typing.get_args(annotation))
         return f"MAP({key}, {value})"
     if isinstance(annotation, dict) and annotation:
-        fields = [f"{_quoted(str(field))} {_type_of(kind, name, what)}" for field, kind in annotation.items()]
+        fields = [f"{quote(str(field))} {_type_of(kind, name, what)}" for field, kind in annotation.items()]
         return f"STRUCT({', '.join(fields)})"
     try:
         return str(sqltypes.sqltype(annotation))

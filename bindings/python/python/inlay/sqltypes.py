@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from inlay._parts import quote
+
 
 class SQLType(str):
     """
@@ -67,13 +69,9 @@ def _field(text: str) -> tuple[str, SQLType]:
     return text[1:end].replace('""', '"'), SQLType(text[end + 1 :].strip())
 
 
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
 def _fields(fields: Mapping[str, Any] | Iterable[Any]) -> str:
     if isinstance(fields, Mapping):
-        return ", ".join(f"{_quoted(name)} {sqltype(ty)}" for name, ty in fields.items())
+        return ", ".join(f"{quote(name)} {sqltype(ty)}" for name, ty in fields.items())
     return ", ".join(f"v{number} {sqltype(ty)}" for number, ty in enumerate(fields, 1))
 
 
