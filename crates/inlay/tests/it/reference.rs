@@ -5,7 +5,7 @@
 use crate::support::folder::Folder;
 use inlay::Database;
 use inlay::settings::Scope;
-use inlay_functions::manual::{self, Category};
+use inlay::manual::{self, Category};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
