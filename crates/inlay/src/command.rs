@@ -39,7 +39,7 @@ macro_rules! commands {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Command {
             $(
-                #[doc = $tag]
+                #[doc = concat!("The statement `", $tag, "`.")]
                 $name,
             )+
         }
