@@ -747,6 +747,14 @@ pub struct Transaction {
     blocks: Mutex<Vec<inlay::Transaction>>,
 }
 
+impl Drop for Transaction {
+    /// A block that was never left ends with its connection: ending it here could wait for a statement, with the GIL.
+    fn drop(&mut self) {
+        let blocks = self.blocks.get_mut().unwrap_or_else(PoisonError::into_inner);
+        blocks.drain(..).for_each(inlay::Transaction::leave_open);
+    }
+}
+
 #[pymethods]
 impl Transaction {
     fn __enter__(&self, py: Python<'_>) -> PyResult<Py<Connection>> {

@@ -64,3 +64,34 @@ def test_a_block_commits_or_rolls_back(con: inlay.Connection) -> None:
         con.execute("INSERT INTO t VALUES (3)")
         con.rollback()
     assert con.execute("FROM t").fetchall() == [(1,)]
+
+
+EVIL = ['"t" VALUES (1); DROP TABLE victim; INSERT INTO "t"', '"t"; DROP TABLE victim', '"t', '"t" x', 'main."t"; --']
+
+
+@pytest.mark.parametrize("name", EVIL)
+def test_a_name_is_nothing_but_a_name(con: inlay.Connection, name: str) -> None:
+    con.execute("CREATE TABLE t (a INTEGER); CREATE TABLE victim (a INTEGER)")
+    rows = {"a": np.array([7])}
+    for use in (
+        lambda: con.append(name, rows),
+        lambda: con.appender(name),
+        lambda: con.table(name).fetchall(),
+        lambda: con.from_query("SELECT 1 AS a").insert_into(name),
+        lambda: con.from_query("SELECT 1 AS a").create(name),
+    ):
+        with pytest.raises(inlay.Error):
+            use()
+    assert con.execute("SELECT (SELECT count(*) FROM t), (SELECT count(*) FROM victim)").fetchone() == (0, 0)
+
+
+@pytest.mark.parametrize("name", ['we"ird', "semi; colon", "-- comment", "'quoted'", "select"])
+def test_tables_of_any_name_are_appended_to(con: inlay.Connection, name: str) -> None:
+    quoted = '"' + name.replace('"', '""') + '"'
+    con.execute(f"CREATE TABLE {quoted} (a INTEGER)")
+    con.append(name, {"a": np.array([1])})
+    with con.appender(name) as rows:
+        rows.append_row(2)
+    assert con.execute(f"SELECT sum(a) FROM {quoted}").fetchone() == (3,)
+    con.execute('CREATE TABLE "a.b" (a INTEGER)')
+    con.append('"a.b"', {"a": np.array([1])})

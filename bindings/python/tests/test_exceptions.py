@@ -43,6 +43,13 @@ def test_hints(con: inlay.Connection) -> None:
     with pytest.raises(inlay.ConversionException) as conversion:
         con.execute("SELECT 'a; b'::INTEGER")
     assert conversion.value.hint == "TRY_CAST gives NULL instead"
+    # What a user says is no hint.
+    with pytest.raises(inlay.Error, match="one; two") as said:
+        con.execute("SELECT error('one; two')")
+    assert said.value.hint is None
+    with pytest.raises(inlay.ProgrammingError) as reserved:
+        con.execute("CREATE TABLE t AS SELECT 1 AS a; INSERT INTO t (a) BY NAME SELECT 2 AS a")
+    assert reserved.value.hint == "leave the list out"
     assert inlay.Error().position is None and inlay.Error().hint is None
 
 

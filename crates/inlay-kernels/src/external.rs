@@ -126,6 +126,28 @@ pub struct FunctionDefinition {
 }
 
 impl FunctionDefinition {
+    /// A function of the host's own code, which is given any rows, gives NULL for NULL, and the same for the same arguments.
+    pub fn of_host(
+        name: impl Into<String>,
+        kind: FunctionKind,
+        parameters: Vec<Parameter>,
+        returns: LogicalType,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            kind,
+            language: String::new(),
+            parameters,
+            is_variadic: false,
+            returns,
+            granularity: Granularity::Chunk,
+            volatility: Volatility::Immutable,
+            null_handling: NullHandling::Propagate,
+            options: Vec::new(),
+            body: String::new(),
+        }
+    }
+
     /// Name and types, for messages and lists: `f(INTEGER, DOUBLE) -> DOUBLE`.
     pub fn signature(&self) -> String {
         let mut types: Vec<String> = self.parameters.iter().map(Parameter::shown_type).collect();

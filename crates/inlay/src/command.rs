@@ -39,7 +39,7 @@ macro_rules! commands {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Command {
             $(
-                #[doc = $tag]
+                #[doc = concat!("The statement `", $tag, "`.")]
                 $name,
             )+
         }
@@ -255,7 +255,9 @@ impl Command {
     /// Whether names, settings or variables of the session may mean something else afterwards.
     pub(crate) const fn changes_names(self) -> bool {
         match self.class() {
-            CommandClass::Query | CommandClass::Change => false,
+            CommandClass::Query => false,
+            // Its rows are another table from then on.
+            CommandClass::Change => matches!(self, Self::Refresh),
             CommandClass::Definition | CommandClass::Session | CommandClass::Maintenance => true,
             CommandClass::Transaction => matches!(self, Self::SetTransaction | Self::SetConstraints),
         }

@@ -30,19 +30,20 @@ pub fn short_ident(name: &str) -> String {
     if is_plain && !is_reserved(name) { name.to_string() } else { ident(name) }
 }
 
-/// The name of a table as a program gives it, as SQL: dots separate its parts, and one with quotes is read as SQL reads it. Nothing
-/// but a name comes out, whatever goes in.
+/// The name of a table as a program gives it, as SQL: dots separate its parts, and one that begins with a quote, or has one behind a
+/// dot, is read as SQL reads it. Nothing but a name comes out, whatever goes in.
 ///
 /// ```
 /// use inlay::sql::table_path;
 /// assert_eq!(table_path("main.t")?, r#""main"."t""#);
 /// assert_eq!(table_path(r#"main."a.b""#)?, r#""main"."a.b""#);
+/// assert_eq!(table_path(r#"we"ird"#)?, r#""we""ird""#);
 /// assert_eq!(table_path("t; DROP TABLE u")?, r#""t; DROP TABLE u""#);
 /// assert!(table_path(r#""t" VALUES (1); DROP TABLE u"#).is_err());
 /// # Ok::<(), inlay::Error>(())
 /// ```
 pub fn table_path(name: &str) -> Result<String> {
-    if !name.contains('"') {
+    if !name.starts_with('"') && !name.contains(".\"") {
         return Ok(path(name.split('.')));
     }
     let parts = name_of(name).map_err(|error| {

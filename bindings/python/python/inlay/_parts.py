@@ -25,9 +25,7 @@ def quote(name: str) -> str:
 
 
 def quote_path(name: str) -> str:
-    """Write the name of a table, whose parts dots separate; one with quotes is read as SQL reads it."""
-    if '"' not in name:
-        return ".".join(quote(part) for part in name.split("."))
+    """Write the name of a table, whose parts dots separate; one that begins with a quote is read as SQL reads it."""
     quoted: str = Connection._quoted(name)
     return quoted
 

@@ -24,6 +24,7 @@ from pathlib import Path
 
 import inlay
 from inlay import _capture, _sealed, _udf
+from inlay._parts import quote
 from inlay.exceptions import Error
 
 _HEADER = "# inlay: "
@@ -205,10 +206,6 @@ def _parameters(function: ast.FunctionDef) -> list[str]:
     return [arg.arg for arg in [*function.args.posonlyargs, *function.args.args]] + ([f"*{rest.arg}"] if rest else [])
 
 
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
 def _dollars(text: str) -> str:
     tag = next(tag for tag in ("", *(f"body{number}" for number in range(1000))) if f"${tag}$" not in text)
     return f"${tag}$\n{text}\n${tag}$"
@@ -232,7 +229,7 @@ def import_(con: inlay.Connection, folder: Path, names: Sequence[str]) -> list[s
                     )
                 if "\n".join(line for line, _ in _unindented(before.name, before.body)) == body.strip("\n"):
                     continue
-            place = f"{_quoted(about['schema'])}.{_quoted(about['name'])}"
+            place = f"{quote(about['schema'])}.{quote(about['name'])}"
             con.execute(f"CREATE OR REPLACE FUNCTION {place}{about['declaration']} AS {_dollars(body)}")
             changed.append(path.stem)
         con.execute("COMMIT")

@@ -373,7 +373,7 @@ impl Plan {
         let line = block.bytes[at..].split(|&b| b == self.rules.dialect.newline).next().unwrap_or_default();
         let line = shown(line);
         let delimiter = String::from_utf8_lossy(&self.rules.dialect.delimiter);
-        let message = match what {
+        let (message, hint) = match what {
             Malformed::Fields(found) => {
                 let wanted = self.columns.len();
                 let fix = if found < wanted {
@@ -384,52 +384,47 @@ impl Plan {
                      reject_errors"
                 };
                 let fields = if wanted == 1 { "field" } else { "fields" };
-                format!(
-                    "expected {wanted} {fields} separated by '{delimiter}', found {found} in: {line}; {fix}"
-                )
+                let message = format!(
+                    "expected {wanted} {fields} separated by '{delimiter}', found {found} in: {line}"
+                );
+                (message, fix)
             }
-            Malformed::Unclosed => {
-                format!(
-                    "a quoted value is not closed: {line}; close it, or use strict_mode = false or quote = '' if quotes are \
-                     ordinary"
-                )
-            }
-            Malformed::AfterQuote => format!(
-                "text follows a closing quote: {line}; double quotes inside of quotes, use strict_mode = false or quote = '' \
-                 if quotes are ordinary, or store_rejects = true to leave the line out and see it in reject_errors"
+            Malformed::Unclosed => (
+                format!("a quoted value is not closed: {line}"),
+                "close it, or use strict_mode = false or quote = '' if quotes are ordinary",
+            ),
+            Malformed::AfterQuote => (
+                format!("text follows a closing quote: {line}"),
+                "double quotes inside of quotes, use strict_mode = false or quote = '' if quotes are ordinary, or \
+                 store_rejects = true to leave the line out and see it in reject_errors",
             ),
             Malformed::Long(size) => {
-                format!(
-                    "the line has {size} bytes, more than max_line_size, which is {}",
-                    self.indexer.size_max
-                )
+                let max = self.indexer.size_max;
+                let message = format!("the line has {size} bytes, more than max_line_size, which is {max}");
+                return self.error(block, at, message);
             }
         };
-        self.error(block, at, message)
+        self.error(block, at, message).with_hint(hint)
     }
 
     fn no_value(&self, block: &Block, fields: &Fields<'_>, row: usize, reader: &ColumnReader) -> Error {
         let (name, ty) = &self.columns[reader.field];
         let at = fields.records.starts[row] as usize;
         let text = shown(fields.raw(row, reader.field).unwrap_or_default());
-        let message = if *ty == LogicalType::Varchar {
-            format!(
-                "column \"{name}\": '{text}' is not UTF-8; say the encoding, as encoding = 'latin-1', or use \
-                 store_rejects = true to leave the line out"
-            )
+        let (what, hint) = if *ty == LogicalType::Varchar {
+            let hint = "say the encoding, as encoding = 'latin-1', or use store_rejects = true to leave the line out";
+            ("not UTF-8".to_string(), hint.to_string())
         } else if self.detected[reader.field] {
-            format!(
-                "column \"{name}\": '{text}' is no {ty}, the type detected from the first lines; use \
-                 types = '{name}: VARCHAR', sample_size = -1 to look at all lines, or store_rejects = true to leave \
+            let hint = format!(
+                "use types = '{name}: VARCHAR', sample_size = -1 to look at all lines, or store_rejects = true to leave \
                  the line out"
-            )
+            );
+            (format!("no {ty}, the type detected from the first lines"), hint)
         } else {
-            format!(
-                "column \"{name}\": '{text}' is no {ty}; change the type, name the text as nullstr, or use \
-                 store_rejects = true to leave the line out"
-            )
+            let hint = "change the type, name the text as nullstr, or use store_rejects = true to leave the line out";
+            (format!("no {ty}"), hint.to_string())
         };
-        self.error(block, at, message)
+        self.error(block, at, format!("column \"{name}\": '{text}' is {what}")).with_hint(hint)
     }
 }
 

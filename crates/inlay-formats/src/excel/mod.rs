@@ -148,8 +148,8 @@ impl Workbook {
         types.resize(region.width(), None);
         let names = region.names();
         if names.is_empty() {
-            let message = "the sheet is empty; sheet = '...' reads another one, range = 'A1:C9' a part";
-            return Err(sheet::malformed(path, message));
+            return Err(sheet::malformed(path, "the sheet is empty")
+                .with_hint("sheet = '...' reads another one, range = 'A1:C9' a part"));
         }
         let columns = names.into_iter().zip(types).enumerate().map(|(index, (name, ty))| {
             if let Some((given, ty)) = options.columns.get(index) {
@@ -165,12 +165,11 @@ impl Workbook {
         });
         let columns: Vec<SourceColumn> = columns.collect();
         if !options.columns.is_empty() && options.columns.len() != columns.len() {
-            let message = format!(
-                "the sheet has {} columns, the table {}; range = 'A1:C9' says which cells are meant",
-                columns.len(),
-                options.columns.len()
+            let message =
+                format!("the sheet has {} columns, the table {}", columns.len(), options.columns.len());
+            return Err(
+                sheet::malformed(path, message).with_hint("range = 'A1:C9' says which cells are meant")
             );
-            return Err(sheet::malformed(path, message));
         }
         let (files, path) = (Arc::clone(files), path.to_string());
         Ok(Self { files, path, options, columns, first_column: region.first_column() })
@@ -297,11 +296,11 @@ impl<'a> Rows<'a> {
         let place = sheet::reference(row, column as u32 + self.book.first_column);
         let sheet = self.book.options.sheet.as_deref().unwrap_or_default();
         let message = format!(
-            "cell {place} of sheet \"{sheet}\" has {cell}, which is no {ty} as the column \"{}\"; all_varchar = true \
-             reads text, ignore_errors = true makes it NULL",
+            "cell {place} of sheet \"{sheet}\" has {cell}, which is no {ty} as the column \"{}\"",
             self.book.columns[column].name
         );
         sheet::malformed(&self.book.path, message)
+            .with_hint("all_varchar = true reads text, ignore_errors = true makes it NULL")
     }
 
     fn flush(&mut self) -> Result<()> {

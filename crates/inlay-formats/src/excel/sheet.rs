@@ -128,8 +128,8 @@ fn walk_file(
             let known = names.iter().find(|name| name.as_str() == wanted);
             let known = known.or_else(|| names.iter().find(|name| name.eq_ignore_ascii_case(wanted)));
             known.cloned().ok_or_else(|| {
-                let message = format!("it has no sheet \"{wanted}\"; it has {}", names.join(", "));
-                malformed(path, message)
+                malformed(path, format!("it has no sheet \"{wanted}\""))
+                    .with_hint(format!("it has {}", names.join(", ")))
             })?
         }
     };

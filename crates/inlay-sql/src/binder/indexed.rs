@@ -117,7 +117,7 @@ impl Binder<'_> {
             None => return Ok(()),
         };
         let message = "an index needs an expression whose value never changes";
-        let hint = format!("{because}");
+        let hint = because.to_string();
         Err(self.at(Error::bind(message).with_hint(hint), written.pos))
     }
 

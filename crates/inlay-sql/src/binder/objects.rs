@@ -540,9 +540,8 @@ impl Binder<'_> {
                 return Ok(plan::Statement::Object(Box::new(bound)));
             }
             RenamedKind::Schema => {
-                let error = Error::unsupported(
-                    "ALTER SCHEMA ... RENAME; make another schema and move the objects with ALTER ... SET SCHEMA",
-                );
+                let error = Error::unsupported("ALTER SCHEMA ... RENAME")
+                    .with_hint("make another schema and move the objects with ALTER ... SET SCHEMA");
                 return Err(self.at(error, name.pos()));
             }
             RenamedKind::Type => DefinitionKind::Type,

@@ -330,12 +330,12 @@ impl Binder<'_> {
     /// Runs a query that the binding of the statement depends on.
     fn run_now(&mut self, plan: &Plan, output: &[Output], pos: Pos) -> Result<Vec<Vec<Value>>> {
         let Some(run) = self.context.run else {
-            let message = "a PIVOT whose values must be looked up; name them with IN";
-            return Err(self.at(Error::unsupported(message), pos));
+            let message = "a PIVOT whose values must be looked up";
+            return Err(self.at(Error::unsupported(message).with_hint("name them with IN"), pos));
         };
         if !super::subquery::free_columns(plan).is_empty() {
-            let message = "a PIVOT of a correlated source; name its values with IN";
-            return Err(self.at(Error::unsupported(message), pos));
+            let message = "a PIVOT of a correlated source";
+            return Err(self.at(Error::unsupported(message).with_hint("name its values with IN"), pos));
         }
         let mut body = plan.clone();
         for shared in self.shared.iter().rev() {

@@ -305,8 +305,8 @@ impl Binder<'_> {
         let scope = self.scopes.pop();
         let keys = keys?;
         if scope.as_ref().is_some_and(|scope| !scope.windows.is_empty()) {
-            let message = "a window function cannot order a set operation; select it in a subquery";
-            return Err(Error::Windowing { message: message.into() });
+            let message = "a window function cannot order a set operation";
+            return Err(Error::Windowing { message: message.into() }.with_hint("select it in a subquery"));
         }
         let is_grouping = scope.as_ref().is_some_and(|scope| !scope.groupings.is_empty());
         let (pending, aggregates) = scope.map(|scope| (scope.pending, scope.aggregates)).unwrap_or_default();

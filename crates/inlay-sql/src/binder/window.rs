@@ -321,9 +321,10 @@ impl Binder<'_> {
             joins.extend(pending);
         }
         if self.scope()?.windows.is_empty() {
-            let message = "QUALIFY filters by window functions, and there is none in it or in the SELECT list; \
-                           use WHERE or HAVING";
-            return Err(self.at(Error::Windowing { message: message.into() }, condition.pos));
+            let message =
+                "QUALIFY filters by window functions, and there is none in it or in the SELECT list";
+            let error = Error::Windowing { message: message.into() }.with_hint("use WHERE or HAVING");
+            return Err(self.at(error, condition.pos));
         }
         Ok((predicates, joins))
     }

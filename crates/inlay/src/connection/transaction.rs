@@ -94,6 +94,11 @@ impl Transaction {
         self.end(false)
     }
 
+    /// Leaves it as it is, for SQL to end it.
+    pub fn leave_open(mut self) {
+        self.is_over = true;
+    }
+
     /// The program may have ended the transaction, or closed the connection.
     fn end(&mut self, keeps: bool) -> Result<()> {
         if std::mem::replace(&mut self.is_over, true) || self.connection.is_closed() {

@@ -1,7 +1,7 @@
 //! Runs the example of everything that can be called: what the manual says is what SQL answers.
 
+use inlay::manual;
 use inlay::{Connection, Database};
-use inlay_functions::manual;
 
 fn answer(connection: &Connection, sql: &str) -> String {
     match connection.execute(&format!("SELECT {sql}")) {

@@ -4,8 +4,8 @@
 
 use crate::support::folder::Folder;
 use inlay::Database;
+use inlay::manual::{self, Category};
 use inlay::settings::Scope;
-use inlay_functions::manual::{self, Category};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;

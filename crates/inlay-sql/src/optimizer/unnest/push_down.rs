@@ -252,9 +252,10 @@ impl PushDown<'_> {
                 Ok((Plan::With { id, definition: Box::new(definition), body: Box::new(body) }, repr))
             }
             Plan::Recursive { .. } => self.recursive(plan),
-            Plan::LimitBy { .. } => Err(Error::unsupported(
-                "LIMIT of a percentage or by a subquery in a correlated subquery; give a number",
-            )),
+            Plan::LimitBy { .. } => {
+                Err(Error::unsupported("LIMIT of a percentage or by a subquery in a correlated subquery")
+                    .with_hint("give a number"))
+            }
             Plan::Sample { input, sample } => {
                 let (input, repr) = self.push_if(*input)?;
                 Ok((Plan::Sample { input: Box::new(input), sample }, repr))
