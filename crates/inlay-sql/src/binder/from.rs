@@ -561,7 +561,10 @@ impl Binder<'_> {
         middle: usize,
     ) -> Result<Vec<Expr>> {
         let mut conditions = Vec::with_capacity(names.len());
-        for name in names {
+        for (index, name) in names.iter().enumerate() {
+            if names[..index].iter().any(|known| same_name(&known.value, &name.value)) {
+                continue;
+            }
             let parts = std::slice::from_ref(name);
             let relations = &self.scope()?.relations;
             let left = find_column(&relations[start..middle], parts);

@@ -3,7 +3,7 @@
 
 use sqlparser::ast;
 use sqlparser::dialect::{Dialect, DuckDbDialect, Precedence};
-use sqlparser::keywords::Keyword;
+use sqlparser::keywords::{self, Keyword};
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 use std::any::TypeId;
@@ -151,6 +151,22 @@ impl Dialect for InlayDialect {
             Precedence::Colon => self.prec_unknown(),
             other => DuckDbDialect {}.prec_value(other),
         }
+    }
+
+    // The word of ON CONFLICT is no alias of the last item of INSERT ... SELECT.
+    fn is_column_alias(&self, keyword: &Keyword, _parser: &mut Parser) -> bool {
+        match keyword {
+            Keyword::ON => false,
+            Keyword::CLUSTER | Keyword::EXPLAIN | Keyword::VIEW | Keyword::VALUES => true,
+            other => !keywords::RESERVED_FOR_COLUMN_ALIAS.contains(other),
+        }
+    }
+
+    fn is_table_alias(&self, keyword: &Keyword, _parser: &mut Parser) -> bool {
+        use Keyword as K;
+        let is_free =
+            matches!(keyword, K::CLUSTER | K::CONNECT | K::EXPLAIN | K::PARTITION | K::SAMPLE | K::START | K::VIEW);
+        is_free || !keywords::RESERVED_FOR_TABLE_ALIAS.contains(keyword)
     }
 
     fn supports_trailing_commas(&self) -> bool {
