@@ -20,7 +20,6 @@ from inlay import sqltypes
 from inlay._calling import CONNECTION, NAME, with_connection
 from inlay._inlay import Connection
 from inlay._kinds import FunctionNullHandling, PythonExceptionHandling, PythonUDFType
-from inlay._parts import quote
 from inlay.exceptions import InvalidInputException
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -8,8 +8,6 @@ import typing
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from inlay._parts import quote
-
 
 class SQLType(str):
     """
@@ -105,9 +103,17 @@ def _field(text: str) -> tuple[str, SQLType]:
     return text[1:end].replace('""', '"'), SQLType(text[end + 1 :].strip())
 
 
+def _quoted(name: str) -> str:
+    """Write a field's name as types do: in quotes where SQL would read it otherwise."""
+    from inlay._inlay import Connection
+    from inlay._parts import quote
+
+    return name if re.fullmatch("[a-z_][a-z0-9_]*", name) and name not in Connection._keywords() else quote(name)
+
+
 def _fields(fields: Mapping[str, Any] | Iterable[Any]) -> str:
     if isinstance(fields, Mapping):
-        return ", ".join(f"{quote(name)} {sqltype(ty)}" for name, ty in fields.items())
+        return ", ".join(f"{_quoted(name)} {sqltype(ty)}" for name, ty in fields.items())
     return ", ".join(f"v{number} {sqltype(ty)}" for number, ty in enumerate(fields, 1))
 
 

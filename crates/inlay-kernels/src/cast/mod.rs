@@ -12,7 +12,7 @@ mod temporal;
 mod text;
 pub mod value;
 
-pub use temporal::{cast_in_zone, cast_value_in_zone};
+pub use temporal::{cast_in_zone, cast_value_in_zone, with_texts};
 pub use value::cast_value;
 
 use crate::zone::Zone;
@@ -64,6 +64,11 @@ fn cast_with(
         *out = Vector::nulls(to.clone(), len);
         return Ok(());
     }
+    if let Some(zone) = zone
+        && let Some(done) = temporal::by_texts(input, to, or_null, zone, out)
+    {
+        return done;
+    }
     if !can_cast(&from, to) {
         if !or_null {
             return Err(no_cast(&from, to));
@@ -76,7 +81,7 @@ fn cast_with(
     }
     match input.kind() {
         // Only the parts that cannot be converted become NULL.
-        VectorKind::Constant if or_null && to.is_nested() => {
+        VectorKind::Constant if (or_null || zone.is_some()) && to.is_nested() => {
             let mut one = Vector::empty(to.clone());
             cast_flat(&input.slice(0, 1).flatten(), to, or_null, zone, &mut one)?;
             *out = Vector::constant(to.clone(), &one.get(0), len)?;

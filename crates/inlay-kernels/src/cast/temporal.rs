@@ -10,15 +10,19 @@ use crate::parse::{self, Suffix};
 use crate::zone::Zone;
 use crate::zone::system_micros;
 use inlay_types::LogicalType::{
-    Date, Time, TimeTz as TimeTzType, Timestamp, TimestampMs, TimestampNs, TimestampS, TimestampTz, Varchar,
+    Date, Json, Time, TimeTz as TimeTzType, Timestamp, TimestampMs, TimestampNs, TimestampS, TimestampTz,
+    Varchar,
 };
 use inlay_types::datetime::{
     DATE_INFINITY, MICROS_PER_DAY, MICROS_PER_SECOND, TIMESTAMP_INFINITY, is_date, is_finite_timestamp,
     is_timestamp, write_timestamp_tz,
 };
+use inlay_types::logical_type::Field;
 use inlay_types::time_tz::MAX_OFFSET;
 use inlay_types::view::HeapBuilder;
-use inlay_types::{Error, LogicalType, Native, PhysicalType, Result, TimeTz, Value, Vector, View};
+use inlay_types::{
+    Error, LogicalType, Native, PhysicalType, Result, TimeTz, Value, Vector, VectorBuilder, View,
+};
 use std::sync::Arc;
 
 /// Whether dates, times or timestamps of one type become those of another.
@@ -36,10 +40,75 @@ fn asks_for_zone(from: &LogicalType, to: &LogicalType) -> bool {
     let is_zoned = |ty: &LogicalType| matches!(ty, TimestampTz | TimeTzType);
     match (from, to) {
         _ if from == to => false,
-        (TimestampTz, to) => *to == Varchar || converts(from, to),
+        (from, to) if from.is_nested() || to.is_nested() => has_moments(from) || has_moments(to),
+        (TimestampTz, to) => matches!(to, Varchar | Json) || converts(from, to),
         (Varchar, to) => is_zoned(to),
         (from, to) => is_zoned(to) && converts(from, to),
     }
+}
+
+fn has_moments(ty: &LogicalType) -> bool {
+    ty.has_part(&|part| *part == TimestampTz)
+}
+
+/// A type with texts in the place of moments of time.
+pub fn with_texts(ty: &LogicalType) -> LogicalType {
+    let fields = |fields: &[Field]| {
+        fields.iter().map(|f| Field::new(Arc::clone(&f.name), with_texts(&f.ty))).collect()
+    };
+    match ty {
+        TimestampTz => Varchar,
+        LogicalType::List(element) => LogicalType::list(with_texts(element)),
+        LogicalType::Array(element, size) => LogicalType::array(with_texts(element), *size),
+        LogicalType::Struct(own) => LogicalType::Struct(fields(own)),
+        LogicalType::Union(own) => LogicalType::Union(fields(own)),
+        LogicalType::Map(types) => LogicalType::map(with_texts(&types.0), with_texts(&types.1)),
+        other => other.clone(),
+    }
+}
+
+/// Nested values with moments become texts and documents, and the other way round, by way of values whose moments are texts in
+/// the zone. `None` for all other casts.
+pub(super) fn by_texts(
+    input: &Vector,
+    to: &LogicalType,
+    or_null: bool,
+    zone: &Zone,
+    out: &mut Vector,
+) -> Option<Result<()>> {
+    let from = input.logical_type();
+    let is_text = |ty: &LogicalType| matches!(ty, Varchar | Json);
+    if from == TimestampTz && *to == Json {
+        return Some(documents(input, zone, out));
+    }
+    let between = match (&from, to) {
+        (from, to) if from.is_nested() && is_text(to) && has_moments(from) => with_texts(from),
+        (from, to) if is_text(from) && to.is_nested() && has_moments(to) => with_texts(to),
+        _ => return None,
+    };
+    let mut texts = Vector::empty(between.clone());
+    let made = super::cast_with(input, &between, or_null, Some(zone), &mut texts);
+    Some(made.and_then(|()| super::cast_with(&texts, to, or_null, Some(zone), out)))
+}
+
+/// Moments as JSON: texts in quotes.
+fn documents(input: &Vector, zone: &Zone, out: &mut Vector) -> Result<()> {
+    let mut texts = Vector::empty(Varchar);
+    super::cast_with(input, &Varchar, false, Some(zone), &mut texts)?;
+    let texts = texts.flatten();
+    let (mut builder, mut document) = (VectorBuilder::new(Json, texts.len()), Vec::new());
+    for row in 0..texts.len() {
+        if texts.is_null(row) {
+            builder.push_null();
+            continue;
+        }
+        document.clear();
+        let text = texts.views()[row].bytes(texts.heap().buffers());
+        crate::json::values::push_value(&String::from_utf8_lossy(text), false, &mut document);
+        builder.push_bytes(&document);
+    }
+    *out = builder.finish();
+    Ok(())
 }
 
 /// The cast as a function, if `zone` makes it differ from a plain one.
@@ -75,6 +144,12 @@ pub fn cast_value_in_zone(value: &Value, to: &LogicalType, zone: &Zone) -> Resul
     let from = value.logical_type();
     if zone.is_utc() || value.is_null() || !asks_for_zone(&from, to) {
         return cast_value(value, to);
+    }
+    if from.is_nested() || to.is_nested() || *to == Json {
+        let one = Vector::from_sql_values(from, std::slice::from_ref(value))?;
+        let mut converted = Vector::empty(to.clone());
+        super::cast_with(&one, to, false, Some(zone), &mut converted)?;
+        return Ok(converted.get(0));
     }
     value_with(value, to, Some(zone)).unwrap_or_else(|| cast_value(value, to))
 }

@@ -5,7 +5,9 @@ use super::trim;
 use inlay_types::Interval;
 use inlay_types::datetime::MICROS_PER_DAY;
 
-const BILLION: i128 = 1_000_000_000;
+/// Parts of a unit that amounts are counted in: a microsecond is less than a part in 10^11 of a day.
+const PARTS: i128 = 1_000_000_000_000_000;
+const DIGITS: usize = 15;
 
 /// `1 year 2 months 3 days 04:05:06.5`, `90 days`, `-1 month`, `1.5 hours`, `1 day ago`, `@ 1 day`; a bare number is
 /// seconds.
@@ -57,7 +59,7 @@ fn negated(of: Interval) -> Option<Interval> {
     })
 }
 
-/// An amount in billionths, and what follows.
+/// An amount in parts, and what follows.
 fn amount(text: &[u8]) -> Option<(i128, &[u8])> {
     let count = text.iter().take_while(|b| b.is_ascii_digit()).count();
     if count == 0 && text.first() != Some(&b'.') || count > 19 {
@@ -65,16 +67,16 @@ fn amount(text: &[u8]) -> Option<(i128, &[u8])> {
     }
     let whole = text[..count].iter().fold(0i128, |n, b| n * 10 + i128::from(b - b'0'));
     let rest = &text[count..];
-    let Some(fraction) = rest.strip_prefix(b".") else { return Some((whole * BILLION, rest)) };
+    let Some(fraction) = rest.strip_prefix(b".") else { return Some((whole * PARTS, rest)) };
     let digits = fraction.iter().take_while(|b| b.is_ascii_digit()).count();
     if count == 0 && digits == 0 {
         return None;
     }
-    let mut billionths = 0;
-    for digit in fraction[..digits].iter().chain(std::iter::repeat(&b'0')).take(9) {
-        billionths = billionths * 10 + i128::from(digit - b'0');
+    let mut parts = 0;
+    for digit in fraction[..digits].iter().chain(std::iter::repeat(&b'0')).take(DIGITS) {
+        parts = parts * 10 + i128::from(digit - b'0');
     }
-    Some((whole * BILLION + billionths, &fraction[digits..]))
+    Some((whole * PARTS + parts, &fraction[digits..]))
 }
 
 /// `P1Y2M3W4DT5H6M7.5S`
@@ -148,29 +150,29 @@ pub fn unit_of(name: &[u8]) -> Option<(i32, i32, i64)> {
     }
 }
 
-/// Adds `amount` billionths of a unit. Fractions of years and longer units become whole months, those of quarters days
+/// Adds `amount` parts of a unit. Fractions of years and longer units become whole months, those of quarters days
 /// as well, those of months days of 24 hours and microseconds, those of days microseconds.
 fn add_unit(total: &mut Interval, amount: i128, unit: &[u8]) -> Option<()> {
     let (months, days, micros) = unit_of(unit)?;
-    let mut month_amount = amount * i128::from(months);
+    let mut month_amount = amount.checked_mul(i128::from(months))?;
     if months > 3 {
-        month_amount = rounded(month_amount) * BILLION;
+        month_amount = rounded(month_amount) * PARTS;
     }
-    let mut day_amount = amount * i128::from(days) + month_amount % BILLION * 30;
+    let mut day_amount = amount * i128::from(days) + month_amount % PARTS * 30;
     if months == 3 {
-        day_amount = rounded(day_amount) * BILLION;
+        day_amount = rounded(day_amount) * PARTS;
     }
-    let clock = day_amount % BILLION * i128::from(MICROS_PER_DAY) + amount * i128::from(micros);
-    let micro_amount = if micros == 1 { clock / BILLION } else { rounded(clock) };
-    total.months = total.months.checked_add(i32::try_from(month_amount / BILLION).ok()?)?;
-    total.days = total.days.checked_add(i32::try_from(day_amount / BILLION).ok()?)?;
+    let clock = day_amount % PARTS * i128::from(MICROS_PER_DAY) + amount.checked_mul(i128::from(micros))?;
+    let micro_amount = if micros == 1 { clock / PARTS } else { rounded(clock) };
+    total.months = total.months.checked_add(i32::try_from(month_amount / PARTS).ok()?)?;
+    total.days = total.days.checked_add(i32::try_from(day_amount / PARTS).ok()?)?;
     total.micros = total.micros.checked_add(i64::try_from(micro_amount).ok()?)?;
     Some(())
 }
 
-/// Whole units of billionths, half away from zero.
-fn rounded(billionths: i128) -> i128 {
-    (billionths + BILLION / 2 * billionths.signum()) / BILLION
+/// Whole units of parts, half away from zero.
+fn rounded(parts: i128) -> i128 {
+    (parts + PARTS / 2 * parts.signum()) / PARTS
 }
 
 #[cfg(test)]
@@ -180,7 +182,7 @@ mod tests {
     #[test]
     fn intervals_add_their_parts() {
         let of = |months, days, micros| Some(Interval { months, days, micros });
-        let cases: [(&str, Option<Interval>); 28] = [
+        let cases: [(&str, Option<Interval>); 31] = [
             ("1 year 2 months 3 days 04:05:06.5", of(14, 3, 14_706_500_000)),
             ("90 days", of(0, 90, 0)),
             ("-1 month", of(-1, 0, 0)),
@@ -189,6 +191,9 @@ mod tests {
             ("1.3 years", of(16, 0, 0)),
             ("1.77777 quarters", of(5, 10, 0)),
             ("0.0000005 seconds", of(0, 0, 1)),
+            ("0.0000000005 days", of(0, 0, 43)),
+            ("0.0000000004 hours", of(0, 0, 1)),
+            ("9999999999999999999 hours", None),
             ("2 weeks ago", of(0, -14, 0)),
             ("1h30m", of(0, 0, 5_400_000_000)),
             ("@ 1 day", of(0, 1, 0)),

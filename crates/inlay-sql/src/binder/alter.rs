@@ -89,7 +89,7 @@ impl Binder<'_> {
         if_exists: bool,
         actions: &[AlterAction],
     ) -> Result<plan::Statement> {
-        if if_exists && self.object(name)?.is_none() {
+        if self.object_if(name, if_exists)?.is_none() && if_exists {
             return Ok(nothing());
         }
         let Target { database, entry } = self.table(name)?;

@@ -77,7 +77,11 @@ impl Binder<'_> {
             }
         }
         self.check_size(&schema, create.constraints.len(), create.name.pos())?;
-        for constraint in &create.constraints {
+        // A foreign key may refer to a key of the table that is written behind it.
+        let is_reference =
+            |constraint: &&ast::TableConstraint| matches!(constraint.kind, ConstraintKind::ForeignKey { .. });
+        let (references, others): (Vec<_>, Vec<_>) = create.constraints.iter().partition(is_reference);
+        for constraint in others.into_iter().chain(references) {
             self.add_constraint(&database, &mut schema, constraint, &create.name, &|_| 0)?;
         }
         let replaces = create.on_existing == OnExisting::Replace;
@@ -213,7 +217,11 @@ impl Binder<'_> {
         if !pending.is_empty() {
             return Err(self.at(Error::unsupported("a subquery in DEFAULT"), expr.pos));
         }
-        self.assigned(value, ty, expr.pos).map(drop)
+        // A value that does not fit is told by who inserts it, as it may be by a sequence or at another time.
+        match self.assigned(value, ty, expr.pos) {
+            Err(error) if error.sqlstate().starts_with("22") => Ok(()),
+            assigned => assigned.map(drop),
+        }
     }
 
     /// Gives generated columns without a type that of their expression. One may read another, whichever comes first.
@@ -398,9 +406,10 @@ impl Binder<'_> {
         names: &[Ident],
         pos: Pos,
     ) -> Result<(String, Vec<String>)> {
-        let is_own = same_name(target.last(), bare_name(&schema.name))
-            && self.new_name(target, same_name(database, TEMPORARY))?
-                == (database.to_string(), schema.name.clone());
+        let is_own = same_name(target.last(), bare_name(&schema.name)) && {
+            let (home, key) = self.new_name(target, same_name(database, TEMPORARY))?;
+            same_name(&home, database) && same_name(&key, &schema.name)
+        };
         let found;
         let (target_schema, keys) = if is_own {
             (schema, schema.all_keys())

@@ -54,7 +54,7 @@ impl Binder<'_> {
             Err(self.at(Error::bind(message).with_hint(hint), name.pos()))
         };
         let found = match kind {
-            ObjectKind::Table | ObjectKind::View => match (self.object(name)?, kind) {
+            ObjectKind::Table | ObjectKind::View => match (self.object_if(name, if_exists)?, kind) {
                 (Some((database, CatalogEntry::Table(entry))), _)
                     if self.is_materialized(&database, &entry) =>
                 {
@@ -74,10 +74,13 @@ impl Binder<'_> {
                 (None, _) if if_exists => None,
                 (None, _) => return Err(self.at(self.undefined_object(name), name.pos())),
             },
-            ObjectKind::Index => match self.looked_up(name, |database, key| catalog.index(database, key))? {
-                Some((database, index)) => object(database, Kind::Index, &index.name),
-                None if if_exists => None,
-                None => {
+            ObjectKind::Index => match self.looked_up(name, |database, key| catalog.index(database, key)) {
+                // Neither is a schema or a database there that it would be in.
+                Err(_) if if_exists => None,
+                Err(error) => return Err(error),
+                Ok(Some((database, index))) => object(database, Kind::Index, &index.name),
+                Ok(None) if if_exists => None,
+                Ok(None) => {
                     return Err(self.at(Error::bind(undefined("index", &name.to_string(), &[])), name.pos()));
                 }
             },

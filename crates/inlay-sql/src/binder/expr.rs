@@ -8,7 +8,7 @@ use super::subquery::compare_op;
 use super::{Binder, with_stack};
 use crate::parser::ast::{self, BinaryOp, ExprKind, Literal, Pos, UnaryOp};
 use crate::plan::{CompareOp, Expr};
-use inlay_functions::registry::resolve_scalar;
+use inlay_functions::registry::{resolve_scalar, scalar_exists};
 use inlay_kernels::function::Volatility;
 use inlay_types::{Error, LogicalType, Result, Value};
 use std::borrow::Cow;
@@ -471,6 +471,18 @@ impl Binder<'_> {
         Ok(Expr::Case { branches, otherwise: Box::new(otherwise), ty })
     }
 
+    /// Arguments that become JSON, with texts in the place of the moments in nested ones: as the session's clocks show them.
+    fn shown_moments(&self, args: Vec<Expr>, pos: Pos) -> Result<Vec<Expr>> {
+        let shown = |arg: Expr| {
+            let ty = arg.ty();
+            if self.context.options.zone.is_utc() || !ty.is_nested() {
+                return Ok(arg);
+            }
+            self.cast_to(arg, inlay_kernels::cast::with_texts(&ty), pos)
+        };
+        args.into_iter().map(shown).collect()
+    }
+
     /// A call of a scalar function or operator with bound arguments.
     pub(super) fn call(&self, name: &str, args: Vec<Expr>, pos: Pos) -> Result<Expr> {
         let args: Vec<Expr> = args.into_iter().map(without_null_columns).collect();
@@ -482,8 +494,17 @@ impl Binder<'_> {
         {
             return Ok(Expr::literal(Value::Null));
         }
+        let args = if WRITE_JSON.contains(&name) { self.shown_moments(args, pos)? } else { args };
         let types: Vec<_> = args.iter().map(arg_type).collect();
-        let function = self.placed(resolve_scalar(name, &types, &self.context.options), pos)?;
+        let function = match resolve_scalar(name, &types, &self.context.options) {
+            // Of a NULL without a type nothing is known: neither is what a function of lists or maps gives for it.
+            Err(Error::UndefinedFunction { .. })
+                if args.first().is_some_and(is_untyped) && scalar_exists(name) =>
+            {
+                return Ok(Expr::literal(Value::Null));
+            }
+            found => self.placed(found, pos)?,
+        };
         let args =
             args.into_iter().zip(&function.arg_types).map(|(arg, ty)| self.cast_to(arg, ty.clone(), pos));
         let args = args.collect::<Result<Vec<_>>>()?;
@@ -498,6 +519,10 @@ impl Binder<'_> {
         Ok(call)
     }
 }
+
+/// Functions that write their arguments as JSON.
+const WRITE_JSON: [&str; 7] =
+    ["to_json", "to_jsonb", "json_quote", "row_to_json", "array_to_json", "json_array", "json_object"];
 
 /// `expr` or its negation.
 fn negate_if(negated: bool, expr: Expr) -> Expr {

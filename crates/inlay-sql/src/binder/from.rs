@@ -562,9 +562,9 @@ impl Binder<'_> {
         middle: usize,
     ) -> Result<Vec<Expr>> {
         let mut conditions = Vec::with_capacity(names.len());
-        for (place, name) in names.iter().enumerate() {
+        for (index, name) in names.iter().enumerate() {
             // Said once more, it is the same column.
-            if names[..place].iter().any(|known| known.value.to_lowercase() == name.value.to_lowercase()) {
+            if names[..index].iter().any(|known| same_name(&known.value, &name.value)) {
                 continue;
             }
             let parts = std::slice::from_ref(name);

@@ -338,13 +338,27 @@ impl Binder<'_> {
         Ok((function, args))
     }
 
-    /// `min(x COLLATE de)` is the value of the least key, `count(DISTINCT x COLLATE de)` counts keys.
+    /// `min(x COLLATE de)` is the value of the least key, `count(DISTINCT x COLLATE de)` counts keys, and `arg_max(x, y COLLATE
+    /// de)` compares them.
     fn collated_aggregate<'n>(
         &self,
         name: &'n str,
         args: &mut Vec<Expr>,
         call: &FunctionCall,
     ) -> Result<&'n str> {
+        if let ("arg_min" | "arg_max" | "argmin" | "argmax" | "min_by" | "max_by", [_, written, ..]) =
+            (name, call.arguments.as_slice())
+            && let Some(by) = args.get_mut(1)
+        {
+            let written_collation = self.collation_of(&[written])?;
+            let value = std::mem::replace(by, Expr::boolean(false));
+            let steps = match written_collation {
+                None => self.implied_steps(&value, written.pos)?,
+                steps => steps,
+            };
+            *by = self.collated(value, &steps, written.pos)?;
+            return Ok(name);
+        }
         let ([written], [value]) = (call.arguments.as_slice(), args.as_slice()) else { return Ok(name) };
         let mut collation = self.collation_of(&[written])?;
         if collation.is_none() && (name != "count" || call.distinct) {

@@ -187,6 +187,18 @@ impl Binder<'_> {
         self.looked_up(name, |database, key| self.context.catalog.resolve(database, key))
     }
 
+    /// As [`Binder::object`]; with IF EXISTS there is none, either, where there is no schema or database of its name.
+    pub(super) fn object_if(
+        &self,
+        name: &ObjectName,
+        if_exists: bool,
+    ) -> Result<Option<(String, CatalogEntry)>> {
+        match self.object(name) {
+            Err(_) if if_exists => Ok(None),
+            found => found,
+        }
+    }
+
     /// The stored table a statement changes or refers to.
     pub(super) fn table(&self, name: &ObjectName) -> Result<Target> {
         match self.object(name)? {

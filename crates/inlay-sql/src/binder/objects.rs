@@ -350,7 +350,10 @@ impl Binder<'_> {
         cascade: bool,
         dropped: &mut Drop,
     ) -> Result<()> {
-        let (database, schema) = self.schema_name(name)?;
+        let (database, schema) = match self.schema_name(name) {
+            Err(_) if if_exists => return Ok(()),
+            found => found?,
+        };
         if same_name(&schema, MAIN) || SYSTEM_SCHEMAS.iter().any(|known| same_name(known, &schema)) {
             let message = format!("schema \"{schema}\" belongs to the database and cannot be dropped");
             return Err(self.at(Error::bind(message), name.pos()));

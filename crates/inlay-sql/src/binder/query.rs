@@ -260,7 +260,10 @@ impl Binder<'_> {
                 row[index] = self.cast_to(value, ty.clone(), written[index].pos)?;
             }
             let name = format!("col{index}");
-            output.push(Output { id: self.columns.add(name.clone(), ty), name });
+            let id = self.columns.add(name.clone(), ty);
+            let collation = bound_rows.iter().find_map(|row| self.implied_collation(&row[index]));
+            self.columns.collate(id, collation);
+            output.push(Output { id, name });
         }
         let columns: Vec<ColumnId> = output.iter().map(|column| column.id).collect();
         if pendings.iter().all(Vec::is_empty) {

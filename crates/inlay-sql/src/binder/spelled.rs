@@ -2,6 +2,7 @@
 
 use super::build::Build;
 use crate::parser::ast::{BinaryOp, Expr, ExprKind, FunctionCall, Literal};
+use inlay_types::LogicalType;
 
 /// What a call stands for, in words of other functions; `None` if it is a function of its own.
 pub(super) fn spelled(name: &str, call: &FunctionCall) -> Option<Expr> {
@@ -62,6 +63,12 @@ pub(super) fn spelled(name: &str, call: &FunctionCall) -> Option<Expr> {
             let name = if name.ends_with("_text") { "#>>" } else { "#>" };
             build.call(name, vec![document.clone(), build.call("list_value", keys.to_vec())])
         }
+        ("date", [value]) => build.cast(value.clone(), LogicalType::Date),
+        ("pg_sleep", [seconds]) => {
+            let millis = build.binary(BinaryOp::Multiply, seconds.clone(), build.number(1000));
+            build.call("sleep_ms", vec![build.cast(millis, LogicalType::BigInt)])
+        }
+        ("unlist", [list]) => build.call("unnest", vec![list.clone()]),
         ("to_ascii", [text] | [text, _]) => build.call("strip_accents", vec![text.clone()]),
         ("timeofday", []) => {
             let format = build.text("%a %b %d %H:%M:%S.%f %Y %Z");

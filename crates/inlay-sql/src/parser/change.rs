@@ -174,8 +174,9 @@ impl Reader<'_> {
 
     /// Tells `(a, b) VALUES` from a query in parentheses.
     fn starts_column_list(&self) -> bool {
-        let query =
-            ["select", "with", "values", "from", "table"].iter().any(|word| self.nth_word_is(1, word));
+        let is_name = self.parser.peek_nth_token_ref(2).token != Token::LParen;
+        let query = ["select", "with", "from", "table"].iter().any(|word| self.nth_word_is(1, word))
+            || (self.nth_word_is(1, "values") && !is_name);
         self.parser.peek_token_ref().token == Token::LParen
             && !query
             && self.parser.peek_nth_token_ref(1).token != Token::LParen

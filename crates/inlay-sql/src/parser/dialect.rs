@@ -3,7 +3,7 @@
 
 use sqlparser::ast;
 use sqlparser::dialect::{Dialect, DuckDbDialect, Precedence};
-use sqlparser::keywords::Keyword;
+use sqlparser::keywords::{self, Keyword};
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 use std::any::TypeId;
@@ -60,6 +60,15 @@ impl Dialect for InlayDialect {
                     (Keyword::ROLLUP, Token::LParen, _) => Some(parse_sets(parser, 1).map(ast::Expr::Rollup)),
                     _ => super::friendly::parse_prefix(parser),
                 }
+            }
+            // The crate knows a subquery by the SELECT or WITH behind its parenthesis.
+            Token::LParen if begins_values(parser) || begins_set_operation(parser) => {
+                parser.advance_token();
+                let query = parser.parse_query().and_then(|query| {
+                    parser.expect_token(&Token::RParen)?;
+                    Ok(ast::Expr::Subquery(query))
+                });
+                Some(query)
             }
             // `GROUP BY ()`: one group.
             Token::LParen if parser.peek_nth_token_ref(1).token == Token::RParen => {
@@ -151,6 +160,24 @@ impl Dialect for InlayDialect {
             Precedence::Colon => self.prec_unknown(),
             other => DuckDbDialect {}.prec_value(other),
         }
+    }
+
+    // The word of ON CONFLICT is no alias of the last item of INSERT ... SELECT.
+    fn is_column_alias(&self, keyword: &Keyword, _parser: &mut Parser) -> bool {
+        match keyword {
+            Keyword::ON => false,
+            Keyword::CLUSTER | Keyword::EXPLAIN | Keyword::VIEW | Keyword::VALUES => true,
+            other => !keywords::RESERVED_FOR_COLUMN_ALIAS.contains(other),
+        }
+    }
+
+    fn is_table_alias(&self, keyword: &Keyword, _parser: &mut Parser) -> bool {
+        use Keyword as K;
+        let is_free = matches!(
+            keyword,
+            K::CLUSTER | K::CONNECT | K::EXPLAIN | K::PARTITION | K::SAMPLE | K::START | K::VIEW
+        );
+        is_free || !keywords::RESERVED_FOR_TABLE_ALIAS.contains(keyword)
     }
 
     fn supports_trailing_commas(&self) -> bool {
@@ -291,6 +318,44 @@ fn parse_in(parser: &mut Parser, expr: ast::Expr, negated: bool) -> Result<ast::
     parser.expect_token(&Token::RParen)?;
     Ok(ast::Expr::InList { expr, list, negated })
 }
+
+/// `(VALUES (1))`
+fn begins_values(parser: &Parser) -> bool {
+    let [_, second, third] = parser.peek_tokens_ref::<3>().map(|token| &token.token);
+    matches!(second, Token::Word(word) if word.keyword == Keyword::VALUES && word.quote_style.is_none())
+        && *third == Token::LParen
+}
+
+/// `((SELECT 1) UNION SELECT 2)`
+fn begins_set_operation(parser: &Parser) -> bool {
+    let [_, second, third] = parser.peek_tokens_ref::<3>().map(|token| &token.token);
+    let is_query = matches!(third, Token::Word(word) if matches!(word.keyword,
+        Keyword::SELECT | Keyword::WITH | Keyword::FROM | Keyword::VALUES));
+    if *second != Token::LParen || !is_query {
+        return false;
+    }
+    let (mut depth, mut closed) = (0usize, false);
+    for ahead in 0..LOOKED_AT_MAX {
+        match parser.peek_nth_token_no_skip(ahead).token {
+            Token::Whitespace(_) => {}
+            Token::EOF => return false,
+            token if closed => {
+                return matches!(token, Token::Word(word) if matches!(word.keyword,
+                    Keyword::UNION | Keyword::INTERSECT | Keyword::EXCEPT));
+            }
+            Token::LParen => depth += 1,
+            Token::RParen => {
+                depth = depth.saturating_sub(1);
+                closed = depth == 1;
+            }
+            _ => {}
+        }
+    }
+    false
+}
+
+/// Tokens of a query in parentheses within parentheses that are looked at for what follows it.
+const LOOKED_AT_MAX: usize = 10_000;
 
 /// Whether an element is a list in parentheses: no query, and nothing follows the closing one.
 fn begins_with_list(parser: &Parser) -> bool {

@@ -28,6 +28,7 @@ pub(crate) mod nested;
 mod object;
 mod part;
 mod piece;
+mod plain_names;
 mod query;
 mod rename;
 mod rewrite;
@@ -102,6 +103,7 @@ pub fn parse_type(text: &str) -> Result<LogicalType> {
 type TextTokens = (Vec<TokenWithSpan>, Vec<Arc<ast::Constants>>);
 
 fn reader_of(sql: &str, (tokens, constants): TextTokens) -> Result<Reader<'_>> {
+    let tokens = plain_names::quoted(tokens);
     let ends = statement_ends(&tokens);
     let tokens = window::arrange(spelling::respell(tokens));
     let scan = guard::scan(&tokens, sql)?;

@@ -113,7 +113,7 @@ impl Reader<'_> {
         let mut analyze = false;
         if self.parser.peek_token_ref().token == Token::LParen {
             self.parenthesised(|reader| {
-                if reader.word("analyze") {
+                if reader.word("analyze") || reader.word("analyse") {
                     analyze = true;
                 } else if !reader.word("full") {
                     return reader.syntax("FULL or ANALYZE");
@@ -122,7 +122,7 @@ impl Reader<'_> {
             })?;
         } else {
             self.word("full");
-            analyze = self.word("analyze");
+            analyze = self.word("analyze") || self.word("analyse");
         }
         let table = if self.at_end() { None } else { Some(self.object_name()?) };
         Ok(StatementKind::Vacuum { table, analyze })

@@ -47,7 +47,7 @@ impl Reader<'_> {
 pub(super) fn respell(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let tokens = super::table_arguments::respell(tokens);
     super::type_words::respell(collated_types(untyped_columns(name_columns(short_merges(merge_using(
-        pivots(fetched(tokens)),
+        pivots(fetched(stars_and_compression(tokens))),
     ))))))
 }
 
@@ -57,6 +57,33 @@ pub(super) fn is_word(token: &TokenWithSpan, expected: &str) -> bool {
 
 pub(super) fn is_blank(token: &TokenWithSpan) -> bool {
     matches!(token.token, Token::Whitespace(_))
+}
+
+/// `* EXCEPT (a)` is `* EXCLUDE (a)`, and `USING COMPRESSION rle` behind a column says nothing here.
+fn stars_and_compression(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let is_wanted =
+        |token: &TokenWithSpan| is_keyword(token, Keyword::EXCEPT) || is_word(token, "compression");
+    let mut at = 0;
+    while let Some(found) = (at..tokens.len()).find(|&index| is_wanted(&tokens[index])) {
+        at = found + 1;
+        let before = (0..found).rev().find(|&index| !is_blank(&tokens[index]));
+        let next = (at..tokens.len()).find(|&index| !is_blank(&tokens[index]));
+        let (Some(before), Some(next)) = (before, next) else { continue };
+        if is_word(&tokens[found], "compression") {
+            if is_keyword(&tokens[before], Keyword::USING) && matches!(tokens[next].token, Token::Word(_)) {
+                tokens.drain(before..=next);
+                at = before;
+            }
+        } else if tokens[before].token == Token::Mul && tokens[next].token == Token::LParen {
+            // `SELECT * EXCEPT (SELECT ...)` has no FROM in front.
+            let inner = tokens[next + 1..].iter().find(|token| !is_blank(token));
+            let queries = [Keyword::SELECT, Keyword::WITH, Keyword::FROM, Keyword::VALUES, Keyword::TABLE];
+            if !inner.is_some_and(|inner| queries.iter().any(|&word| is_keyword(inner, word))) {
+                tokens[found].token = Token::make_keyword("EXCLUDE");
+            }
+        }
+    }
+    tokens
 }
 
 /// PIVOT_WIDER and PIVOT_LONGER are PIVOT and UNPIVOT.

@@ -253,11 +253,11 @@ impl Reader<'_> {
     /// `EXPLAIN [ANALYZE] [(FORMAT JSON, ANALYZE)] statement`.
     fn explain(&mut self) -> Result<StatementKind> {
         self.parser.next_token();
-        let mut analyze = self.parser.parse_keyword(Keyword::ANALYZE);
+        let mut analyze = self.word("analyze") || self.word("analyse");
         let mut format = ExplainFormat::Text;
         if self.starts_explain_options() {
             self.parenthesised(|reader| {
-                if reader.word("analyze") {
+                if reader.word("analyze") || reader.word("analyse") {
                     analyze = true;
                 } else if !reader.word("format") {
                     return reader.syntax("ANALYZE or FORMAT");
@@ -363,10 +363,16 @@ impl Reader<'_> {
         let time_zone = self.pos();
         if self.words(&["time", "zone"]) {
             let name = Ident { value: "timezone".to_string(), pos: time_zone };
+            if self.word("local") {
+                return Ok(StatementKind::Set { name, value: None });
+            }
             return Ok(StatementKind::Set { name, value: Some(self.setting_value()?) });
         }
         let name = self.setting_name()?;
-        if !self.parser.consume_token(&Token::Eq) && !self.word("to") {
+        // `SET SCHEMA 'main'`, as the standard has it.
+        let is_schema = name.value.eq_ignore_ascii_case("schema")
+            && matches!(self.parser.peek_token_ref().token, Token::SingleQuotedString(_));
+        if !is_schema && !self.parser.consume_token(&Token::Eq) && !self.word("to") {
             return self.syntax("= or TO");
         }
         let value = self.setting_value()?;

@@ -56,7 +56,25 @@ const BEFORE_EXPRESSIONS: [&str; 44] = [
     "values",
     "when",
 ];
-const ALSO_BEFORE_EXPRESSIONS: [&str; 6] = ["where", "using", "some", "order", "execute", "apply"];
+const ALSO_BEFORE_EXPRESSIONS: [&str; 17] = [
+    "where",
+    "using",
+    "some",
+    "order",
+    "execute",
+    "apply",
+    "table",
+    "view",
+    "into",
+    "update",
+    "macro",
+    "function",
+    "index",
+    "column",
+    "rename",
+    "describe",
+    "summarize",
+];
 
 /// Rewrites the tokens of a text.
 pub(super) fn respell(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {

@@ -179,7 +179,9 @@ impl Databases for Names<'_> {
     }
 
     fn current_schema(&self) -> String {
-        self.transactions.current_schema()
+        // The first that is there, as in PostgreSQL: it may have been dropped.
+        let schema = self.transactions.current_schema();
+        if self.has_schema(&self.current(), &schema) { schema } else { MAIN.to_string() }
     }
 
     fn has_schema(&self, database: &str, schema: &str) -> bool {
