@@ -530,10 +530,8 @@ impl Database {
         if self.0.process == process_id() {
             return Ok(());
         }
-        Err(Error::Closed {
-            message: "this database was opened before the process was forked; open one in the child"
-                .to_string(),
-        })
+        Err(Error::Closed { message: "this database was opened before the process was forked".to_string() }
+            .with_hint("open one in the child"))
     }
 }
 
