@@ -184,7 +184,7 @@ impl Database {
         config: &[(String, Value)],
     ) -> Result<Self> {
         let (access, config) = settings::access_of(config)?;
-        if is_memory(path) && name_in_memory(path).is_none() && access == Some(AccessMode::ReadOnly) {
+        if is_memory(path) && access == Some(AccessMode::ReadOnly) {
             let message = "a database in memory cannot be opened read-only: it would stay empty";
             return Err(Error::invalid_argument(message));
         }
