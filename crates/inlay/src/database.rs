@@ -184,7 +184,7 @@ impl Database {
         config: &[(String, Value)],
     ) -> Result<Self> {
         let (access, config) = settings::access_of(config)?;
-        if is_memory(path) && name_in_memory(path).is_none() && access == Some(AccessMode::ReadOnly) {
+        if is_memory(path) && access == Some(AccessMode::ReadOnly) {
             let message = "a database in memory cannot be opened read-only: it would stay empty";
             return Err(Error::invalid_argument(message));
         }
@@ -530,10 +530,8 @@ impl Database {
         if self.0.process == process_id() {
             return Ok(());
         }
-        Err(Error::Closed {
-            message: "this database was opened before the process was forked; open one in the child"
-                .to_string(),
-        })
+        Err(Error::Closed { message: "this database was opened before the process was forked".to_string() }
+            .with_hint("open one in the child"))
     }
 }
 

@@ -649,7 +649,9 @@ impl Run<'_> {
 
     fn begin(&mut self, modes: TransactionModes) -> Result<QueryResult> {
         if self.session.transaction.is_some() {
-            return Err(transaction_state("a transaction is open already; COMMIT or ROLLBACK it first"));
+            return Err(
+                transaction_state("a transaction is open already").with_hint("COMMIT or ROLLBACK it first")
+            );
         }
         let said = self.session.modes;
         let modes = TransactionModes {
@@ -666,7 +668,7 @@ impl Run<'_> {
 
     fn commit(&mut self) -> Result<QueryResult> {
         let checked = match &self.session.transaction {
-            None => return Err(transaction_state("no transaction is open; BEGIN opens one")),
+            None => return Err(transaction_state("no transaction is open").with_hint("BEGIN opens one")),
             Some(open) if open.doomed.is_some() => Ok(()),
             Some(_) => self.check_deferred(&|_, _| true),
         };
@@ -683,7 +685,7 @@ impl Run<'_> {
     fn rollback(&mut self) -> Result<QueryResult> {
         match self.session.transaction.take() {
             Some(_) => Ok(QueryResult::done()),
-            None => Err(transaction_state("no transaction is open; BEGIN opens one")),
+            None => Err(transaction_state("no transaction is open").with_hint("BEGIN opens one")),
         }
     }
 
@@ -697,7 +699,9 @@ impl Run<'_> {
             return Ok(QueryResult::done());
         }
         let Some(open) = &mut self.session.transaction else {
-            return Err(transaction_state("SET TRANSACTION is for an open transaction; BEGIN opens one"));
+            return Err(
+                transaction_state("SET TRANSACTION is for an open transaction").with_hint("BEGIN opens one")
+            );
         };
         if open.transactions.all().iter().any(|transaction| transaction.has_changes()) {
             return Err(transaction_state(
@@ -720,7 +724,9 @@ impl Run<'_> {
     fn savepoint(&mut self, work: impl FnOnce(&Transactions) -> Result<()>) -> Result<QueryResult> {
         match &self.session.transaction {
             Some(open) => work(&open.transactions).map(|()| QueryResult::done()),
-            None => Err(transaction_state("savepoints are for an open transaction; BEGIN opens one")),
+            None => {
+                Err(transaction_state("savepoints are for an open transaction").with_hint("BEGIN opens one"))
+            }
         }
     }
 }

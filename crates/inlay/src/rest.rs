@@ -151,18 +151,17 @@ impl Rest {
             // A function that this query calls is the one that reads: that never ends.
             None if limits::current().is_some() => {
                 return Err(Error::TransactionState {
-                    message: "a function cannot fetch rows of the query that calls it; \
-                              connection.cursor() gives another connection for queries inside of functions"
-                        .to_string(),
-                });
+                    message: "a function cannot fetch rows of the query that calls it".to_string(),
+                }
+                .with_hint("connection.cursor() gives another connection for queries inside of functions"));
             }
             None => self.rows.stream.lock(),
         };
         let Some(stream) = &mut *rows else {
             return Err(Error::Closed {
-                message: "the database was closed before all rows of this result were read; fetch them first"
-                    .to_string(),
-            });
+                message: "the database was closed before all rows of this result were read".to_string(),
+            }
+            .with_hint("fetch them first"));
         };
         stream.set_interrupt(match host {
             Some(host) => self.interrupt.with_poll(poll_of(Arc::clone(host))),

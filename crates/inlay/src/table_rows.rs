@@ -141,9 +141,11 @@ impl TableRows {
     }
 
     fn snapshot(&self) -> Result<Arc<TableSnapshot>> {
-        let closed = || Error::Closed {
-            message: "the database was closed before the rows of this result were read; fetch them first"
-                .to_string(),
+        let closed = || {
+            Error::Closed {
+                message: "the database was closed before the rows of this result were read".to_string(),
+            }
+            .with_hint("fetch them first")
         };
         self.snapshot.lock().clone().ok_or_else(closed)
     }

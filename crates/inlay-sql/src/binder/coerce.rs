@@ -3,6 +3,7 @@
 //! A literal as written has no type of its own yet: a string takes the other side's type, a number any
 //! type that holds it exactly. That keeps columns free of casts, so that scans can filter on what is stored.
 
+use super::slots::Slots;
 use super::{Binder, Bound, Output};
 use crate::parser::ast::Pos;
 use crate::plan::{ColumnId, CompareOp, Expr, Place, Plan};
@@ -118,7 +119,7 @@ fn meet(left: LogicalType, right: LogicalType) -> Option<LogicalType> {
 /// A column of NULL's type as the NULL that it is in all rows: what calls it needs no row.
 pub(super) fn without_null_columns(expr: Expr) -> Expr {
     match expr {
-        Expr::Column { ty: LogicalType::Null, .. } => Expr::literal(Value::Null),
+        Expr::Column { ty: LogicalType::Null, id } if !Slots::is_slot(id) => Expr::literal(Value::Null),
         other => other,
     }
 }

@@ -90,6 +90,11 @@ impl Slots {
         self.1.map_or_else(Vec::new, |probe| probe.wanted.into_inner())
     }
 
+    /// Whether a column stands for a parameter.
+    pub(super) fn is_slot(id: ColumnId) -> bool {
+        id.0 >= FIRST
+    }
+
     /// Notes what a parameter without a value is converted to; returns whether the expression is one.
     pub(super) fn notes(&self, expr: &Expr, ty: &LogicalType) -> bool {
         let (Some(probe), Expr::Column { id, .. }) = (&self.1, expr) else { return false };

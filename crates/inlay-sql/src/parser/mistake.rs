@@ -55,15 +55,12 @@ const STATEMENTS: [&str; 20] = [
     "PRAGMA",
 ];
 
-/// The message where a statement should have ended, with what may have been meant.
-pub(super) fn at_end(parser: &Parser) -> String {
+/// The message where a statement should have ended, and what may have been meant.
+pub(super) fn at_end(parser: &Parser) -> (String, Option<String>) {
     let found = &parser.peek_token_ref().token;
     let end = parser.get_current_index();
     let message = format!("expected the end of the statement, found \"{found}\"");
-    match advice(parser, end, found) {
-        Some(advice) => format!("{message}; {advice}"),
-        None => message,
-    }
+    (message, advice(parser, end, found))
 }
 
 fn advice(parser: &Parser, last: usize, found: &Token) -> Option<String> {

@@ -154,8 +154,12 @@ fn read_statements(sql: &str, tokens: TextTokens) -> Result<Vec<Statement>> {
         statements.push(reader.statement()?);
         let next = reader.parser.peek_token_ref();
         if !matches!(next.token, Token::SemiColon | Token::EOF) {
-            let message = mistake::at_end(&reader.parser);
-            return Err(syntax_at(&message, pos_of(next.span.start), sql));
+            let (message, advice) = mistake::at_end(&reader.parser);
+            let error = syntax_at(&message, pos_of(next.span.start), sql);
+            return Err(match advice {
+                Some(advice) => error.with_hint(advice),
+                None => error,
+            });
         }
     }
 }

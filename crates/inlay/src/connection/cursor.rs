@@ -202,7 +202,10 @@ impl Cursor {
         let row = std::mem::take(&mut self.row);
         self.part = None;
         let first = if row == 0 { first } else { first.slice(row..first.row_count()) };
-        Unread { first, rest: self.rest.take(), connection: Some(self.connection.clone()) }
+        let rest = self.rest.take();
+        // Rows in memory need nobody.
+        let needs_database = rest.is_some() || first.is_table();
+        Unread { first, rest, connection: needs_database.then(|| self.connection.clone()) }
     }
 
     /// The rows that were not read, all of them computed.
