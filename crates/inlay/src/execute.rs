@@ -100,8 +100,7 @@ pub(crate) fn described(
             Some(open) => Arc::clone(&open.transactions),
             None => Arc::new(Transactions::new(session.modes.options()?, &session.names)),
         };
-        let mut run =
-            Run { database, session, given, transactions, notes_reads: false, measured: None };
+        let mut run = Run { database, session, given, transactions, notes_reads: false, measured: None };
         run.calling(|run| {
             let Statement::Query(query) = run.bind(statement)? else { return Ok(None) };
             let types = output_types(&query);
@@ -126,7 +125,8 @@ fn retried(
     loop {
         let transactions = Arc::new(Transactions::new(session.modes.options()?, &session.names));
         let transactions_of = Arc::clone(&transactions);
-        let run = Run { database, session, given, transactions: transactions_of, notes_reads, measured: None };
+        let run =
+            Run { database, session, given, transactions: transactions_of, notes_reads, measured: None };
         let outcome =
             run.statement(statement).and_then(|answer| transactions.commit(database).map(|()| answer));
         match outcome {

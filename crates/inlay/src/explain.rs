@@ -79,7 +79,8 @@ impl Run<'_> {
             }
         }
         shown.push(self.explained_part(None, &statement, format)?);
-        let total = if analyze { Some(self.measured(Statement::Changing { parts, statement })?) } else { None };
+        let total =
+            if analyze { Some(self.measured(Statement::Changing { parts, statement })?) } else { None };
         match format {
             ExplainFormat::Text => {
                 let total = total.as_ref().map(total_line);

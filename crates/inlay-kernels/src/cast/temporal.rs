@@ -10,15 +10,16 @@ use crate::parse::{self, Suffix};
 use crate::zone::Zone;
 use crate::zone::system_micros;
 use inlay_types::LogicalType::{
-    Date, Json, Time, TimeTz as TimeTzType, Timestamp, TimestampMs, TimestampNs, TimestampS, TimestampTz, Varchar,
+    Date, Json, Time, TimeTz as TimeTzType, Timestamp, TimestampMs, TimestampNs, TimestampS, TimestampTz,
+    Varchar,
 };
 use inlay_types::datetime::{
     DATE_INFINITY, MICROS_PER_DAY, MICROS_PER_SECOND, TIMESTAMP_INFINITY, is_date, is_finite_timestamp,
     is_timestamp, write_timestamp_tz,
 };
+use inlay_types::logical_type::Field;
 use inlay_types::time_tz::MAX_OFFSET;
 use inlay_types::view::HeapBuilder;
-use inlay_types::logical_type::Field;
 use inlay_types::{
     Error, LogicalType, Native, PhysicalType, Result, TimeTz, Value, Vector, VectorBuilder, View,
 };
@@ -52,7 +53,9 @@ fn has_moments(ty: &LogicalType) -> bool {
 
 /// A type with texts in the place of moments of time.
 pub fn with_texts(ty: &LogicalType) -> LogicalType {
-    let fields = |fields: &[Field]| fields.iter().map(|f| Field::new(Arc::clone(&f.name), with_texts(&f.ty))).collect();
+    let fields = |fields: &[Field]| {
+        fields.iter().map(|f| Field::new(Arc::clone(&f.name), with_texts(&f.ty))).collect()
+    };
     match ty {
         TimestampTz => Varchar,
         LogicalType::List(element) => LogicalType::list(with_texts(element)),

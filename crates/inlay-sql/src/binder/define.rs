@@ -406,11 +406,10 @@ impl Binder<'_> {
         names: &[Ident],
         pos: Pos,
     ) -> Result<(String, Vec<String>)> {
-        let is_own = same_name(target.last(), bare_name(&schema.name))
-            && {
-                let (home, key) = self.new_name(target, same_name(database, TEMPORARY))?;
-                same_name(&home, database) && same_name(&key, &schema.name)
-            };
+        let is_own = same_name(target.last(), bare_name(&schema.name)) && {
+            let (home, key) = self.new_name(target, same_name(database, TEMPORARY))?;
+            same_name(&home, database) && same_name(&key, &schema.name)
+        };
         let found;
         let (target_schema, keys) = if is_own {
             (schema, schema.all_keys())

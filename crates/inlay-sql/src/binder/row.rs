@@ -236,7 +236,8 @@ impl Binder<'_> {
                 let value = with_columns(value.clone(), |position| known.get(&position).cloned());
                 if has_more_nodes(&value, GENERATED_NODES_MAX) {
                     let column = &schema.columns[*index].name;
-                    let message = format!("generated column \"{column}\" reads too many others through others");
+                    let message =
+                        format!("generated column \"{column}\" reads too many others through others");
                     return Err(Error::out_of_range(message));
                 }
                 known.insert(*index, value);

@@ -11,7 +11,8 @@ use inlay_types::{Error, LogicalType, Result, Value};
 /// What ATTACH knows in its parentheses.
 const ATTACH_OPTIONS: [&str; 4] = ["read_only", "read_write", "type", "access_mode"];
 /// How DuckDB's files are written, which is nothing here: taken without effect.
-const TUNING_OPTIONS: [&str; 5] = ["storage_version", "row_group_size", "block_size", "compress", "recovery_mode"];
+const TUNING_OPTIONS: [&str; 5] =
+    ["storage_version", "row_group_size", "block_size", "compress", "recovery_mode"];
 
 impl Binder<'_> {
     /// One row per attached database.

@@ -31,7 +31,8 @@ impl Owner<'_> {
             return Ok(column);
         }
         let written: Vec<&str> = parts.iter().map(|part| part.value.as_str()).collect();
-        let (written, own) = (written.join("."), self.alias.map_or_else(|| self.table.to_string(), |a| a.value.clone()));
+        let (written, own) =
+            (written.join("."), self.alias.map_or_else(|| self.table.to_string(), |a| a.value.clone()));
         Err(Error::bind(format!(
             "only columns of \"{own}\" are changed here: \"{written}\" is another name; a field of a struct is changed by \
              SET s = struct_update(s, field := value)"

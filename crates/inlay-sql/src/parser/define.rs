@@ -255,7 +255,9 @@ impl Context<'_, '_> {
         let serial = serial_type(&column.data_type);
         let data_type = match &serial {
             Some(data_type) => data_type.clone(),
-            None if column.data_type.to_string().trim_matches('"') == super::spelling::UNTYPED => LogicalType::Null,
+            None if column.data_type.to_string().trim_matches('"') == super::spelling::UNTYPED => {
+                LogicalType::Null
+            }
             None => self.data_type(&column.data_type).map_err(|error| self.at(error, pos))?,
         };
         let origin = if serial.is_some() { ColumnOrigin::Serial } else { ColumnOrigin::Given };

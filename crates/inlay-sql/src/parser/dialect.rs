@@ -173,8 +173,10 @@ impl Dialect for InlayDialect {
 
     fn is_table_alias(&self, keyword: &Keyword, _parser: &mut Parser) -> bool {
         use Keyword as K;
-        let is_free =
-            matches!(keyword, K::CLUSTER | K::CONNECT | K::EXPLAIN | K::PARTITION | K::SAMPLE | K::START | K::VIEW);
+        let is_free = matches!(
+            keyword,
+            K::CLUSTER | K::CONNECT | K::EXPLAIN | K::PARTITION | K::SAMPLE | K::START | K::VIEW
+        );
         is_free || !keywords::RESERVED_FOR_TABLE_ALIAS.contains(keyword)
     }
 

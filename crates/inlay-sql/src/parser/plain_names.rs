@@ -16,8 +16,22 @@ use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
 /// Words behind which an expression begins.
 const BEFORE_EXPRESSIONS: [&str; 16] = [
-    "select", "distinct", "where", "by", "and", "or", "not", "case", "when", "then", "else", "on", "having",
-    "qualify", "in", "returning",
+    "select",
+    "distinct",
+    "where",
+    "by",
+    "and",
+    "or",
+    "not",
+    "case",
+    "when",
+    "then",
+    "else",
+    "on",
+    "having",
+    "qualify",
+    "in",
+    "returning",
 ];
 
 /// Puts such words into quotes.
@@ -56,7 +70,9 @@ fn is_name(tokens: &[TokenWithSpan], at: usize, [last, second]: [Option<usize>; 
     match word.keyword {
         Keyword::CLUSTER | Keyword::EXCLUDE | Keyword::EXPLAIN | Keyword::VIEW => is_behind_comma(),
         Keyword::VALUES => is_behind_comma() && !matches!(next(), Some(Token::LParen)),
-        Keyword::EXISTS | Keyword::TRIM | Keyword::INTERVAL => begins_expression(last) && next().is_none_or(ends_name),
+        Keyword::EXISTS | Keyword::TRIM | Keyword::INTERVAL => {
+            begins_expression(last) && next().is_none_or(ends_name)
+        }
         _ => false,
     }
 }
@@ -103,7 +119,8 @@ fn ends_name(next: &Token) -> bool {
 
 /// Whether a word behind the parenthesis of a window is the name of another window.
 fn is_base(word: &Word) -> bool {
-    let begins = ["partition", "order", "rows", "range", "groups", "select", "with", "from", "values", "table"];
+    let begins =
+        ["partition", "order", "rows", "range", "groups", "select", "with", "from", "values", "table"];
     let begins = begins.iter().any(|begins| word.value.eq_ignore_ascii_case(begins));
     !begins && !keywords::is_reserved(&word.value)
 }

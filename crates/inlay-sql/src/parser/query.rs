@@ -315,7 +315,9 @@ impl Context<'_, '_> {
                     match name.parts.as_slice() {
                         [column] => Ok(column.clone()),
                         _ => {
-                            let message = format!("USING takes names of columns of both sides, and \"{name}\" is qualified");
+                            let message = format!(
+                                "USING takes names of columns of both sides, and \"{name}\" is qualified"
+                            );
                             Err(self.at(Error::Syntax { message }, name.pos()))
                         }
                     }

@@ -61,7 +61,8 @@ pub(super) fn is_blank(token: &TokenWithSpan) -> bool {
 
 /// `* EXCEPT (a)` is `* EXCLUDE (a)`, and `USING COMPRESSION rle` behind a column says nothing here.
 fn stars_and_compression(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
-    let is_wanted = |token: &TokenWithSpan| is_keyword(token, Keyword::EXCEPT) || is_word(token, "compression");
+    let is_wanted =
+        |token: &TokenWithSpan| is_keyword(token, Keyword::EXCEPT) || is_word(token, "compression");
     let mut at = 0;
     while let Some(found) = (at..tokens.len()).find(|&index| is_wanted(&tokens[index])) {
         at = found + 1;
@@ -150,9 +151,8 @@ fn untyped_columns(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     if !tokens.iter().any(is_table) {
         return tokens;
     }
-    let solid = |tokens: &[TokenWithSpan], from: usize| {
-        (from..tokens.len()).find(|&index| !is_blank(&tokens[index]))
-    };
+    let solid =
+        |tokens: &[TokenWithSpan], from: usize| (from..tokens.len()).find(|&index| !is_blank(&tokens[index]));
     let mut at = 0;
     while let Some(name) = (at..tokens.len()).find(|&index| matches!(tokens[index].token, Token::Word(_))) {
         at = name + 1;

@@ -57,8 +57,23 @@ const BEFORE_EXPRESSIONS: [&str; 44] = [
     "when",
 ];
 const ALSO_BEFORE_EXPRESSIONS: [&str; 17] = [
-    "where", "using", "some", "order", "execute", "apply", "table", "view", "into", "update", "macro", "function", "index",
-    "column", "rename", "describe", "summarize",
+    "where",
+    "using",
+    "some",
+    "order",
+    "execute",
+    "apply",
+    "table",
+    "view",
+    "into",
+    "update",
+    "macro",
+    "function",
+    "index",
+    "column",
+    "rename",
+    "describe",
+    "summarize",
 ];
 
 /// Rewrites the tokens of a text.
