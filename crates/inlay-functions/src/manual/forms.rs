@@ -90,13 +90,7 @@ pub(super) static FORMS: &[Described] = &[
         "the day that a text or a moment names",
         "date('2024-02-29') = DATE '2024-02-29'",
     ),
-    form(
-        "pg_sleep",
-        Category::General,
-        &["pg_sleep(seconds) -> NULL"],
-        "waits",
-        "pg_sleep(0) = NULL",
-    ),
+    form("pg_sleep", Category::General, &["pg_sleep(seconds) -> NULL"], "waits", "pg_sleep(0) = NULL"),
     form(
         "date_bin",
         Category::Date,
