@@ -31,8 +31,10 @@ pub(super) static FUNCTIONS: &[Function] = &[
 /// A path in parts.
 #[derive(Default)]
 struct Path<'a> {
-    /// `/`, `s3://` or nothing.
+    /// `/`, `s3://bucket`, which nothing leads out of, or nothing.
     root: &'a str,
+    /// A slash stands between the root and the first name.
+    is_host: bool,
     names: Vec<&'a str>,
 }
 
@@ -40,11 +42,15 @@ impl<'a> Path<'a> {
     fn of(text: &'a str) -> Self {
         let scheme = text.find("://").filter(|at| text[..*at].bytes().all(|b| b.is_ascii_alphanumeric()));
         let root = match scheme {
-            Some(at) if at > 0 => at + 3,
+            Some(at) if at > 0 => {
+                let host = &text[at + 3..];
+                at + 3 + host.find(['/', '\\']).unwrap_or(host.len())
+            }
             _ => usize::from(text.starts_with(['/', '\\'])),
         };
+        let is_host = scheme.is_some_and(|at| at > 0);
         let names = text[root..].split(['/', '\\']).filter(|name| !name.is_empty() && *name != ".");
-        Self { root: &text[..root], names: names.collect() }
+        Self { root: &text[..root], is_host, names: names.collect() }
     }
 
     fn push(&mut self, name: &'a str) {
@@ -74,10 +80,15 @@ fn path_join(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
                 }
                 joined.names.clear();
             }
-            joined.root = if index == 0 { part.root } else { joined.root };
+            if index == 0 {
+                (joined.root, joined.is_host) = (part.root, part.is_host);
+            }
             part.names.into_iter().for_each(|name| joined.push(name));
         }
         text.extend_from_slice(joined.root.as_bytes());
+        if joined.is_host && (columns.len() > 1 || !joined.names.is_empty()) && !joined.root.ends_with('/') {
+            text.push(b'/');
+        }
         text.extend_from_slice(joined.names.join("/").as_bytes());
         Ok(())
     })

@@ -84,6 +84,14 @@ pub(super) static FORMS: &[Described] = &[
         "assert_true(1 < 2) = NULL",
     ),
     form(
+        "date",
+        Category::Date,
+        &["date(any) -> DATE"],
+        "the day that a text or a moment names",
+        "date('2024-02-29') = DATE '2024-02-29'",
+    ),
+    form("pg_sleep", Category::General, &["pg_sleep(seconds) -> NULL"], "waits", "pg_sleep(0) = NULL"),
+    form(
         "date_bin",
         Category::Date,
         &["date_bin(INTERVAL, TIMESTAMP, origin) -> TIMESTAMP"],
@@ -265,6 +273,13 @@ pub(super) static FORMS: &[Described] = &[
         ],
         "a row for each element of a list; several lists go in lockstep. In SELECT and in FROM",
         "unnest([1, 2]) = '1, 2'",
+    ),
+    form(
+        "unlist",
+        Category::Table,
+        &["unlist(any[]) -> any"],
+        "unnest of a list, in SELECT",
+        "unlist([1, 2]) = '1, 2'",
     ),
     form(
         "string_to_table",

@@ -7,7 +7,7 @@ use super::slots::Slots;
 use super::{Binder, Bound, Output};
 use crate::parser::ast::Pos;
 use crate::plan::{ColumnId, CompareOp, Expr, Place, Plan};
-use inlay_kernels::cast::{cast_in_zone, cast_value_in_zone};
+use inlay_kernels::cast::{can_cast, cast_in_zone, cast_value_in_zone};
 use inlay_kernels::common_type;
 use inlay_kernels::resolve::ArgType;
 use inlay_types::candidates::Candidates;
@@ -201,6 +201,13 @@ impl Binder<'_> {
     /// The conversion of an expression, in the session's time zone where that matters.
     pub(super) fn cast_of(&self, input: Expr, ty: LogicalType, or_null: bool, pos: Pos) -> Expr {
         let place = self.place(pos);
+        // Words of an ENUM that are numbers, say, become these by way of their texts.
+        let input = match input.ty() {
+            from @ LogicalType::Enum(_) if !can_cast(&from, &ty) && can_cast(&LogicalType::Varchar, &ty) => {
+                self.cast_of(input, LogicalType::Varchar, false, pos)
+            }
+            _ => input,
+        };
         match cast_in_zone(&input.ty(), &ty, or_null, &self.context.options.zone) {
             Some(function) => Expr::Call { function: Arc::new(function), args: vec![input], place },
             None => Expr::Cast { input: Box::new(input), ty, or_null, place },

@@ -219,7 +219,7 @@ impl Binder<'_> {
         }
         // A value that does not fit is told by who inserts it, as it may be by a sequence or at another time.
         match self.assigned(value, ty, expr.pos) {
-            Err(error) if error.sqlstate().starts_with("22") => Ok(()),
+            Err(error) if error.sqlstate() == "22003" => Ok(()),
             assigned => assigned.map(drop),
         }
     }

@@ -167,6 +167,8 @@ impl Dialect for InlayDialect {
         match keyword {
             Keyword::ON => false,
             Keyword::CLUSTER | Keyword::EXPLAIN | Keyword::VIEW | Keyword::VALUES => true,
+            // Of other systems.
+            Keyword::TOP | Keyword::SORT | Keyword::DISTRIBUTE => true,
             other => !keywords::RESERVED_FOR_COLUMN_ALIAS.contains(other),
         }
     }

@@ -92,6 +92,10 @@ fn ends_name(next: &Token) -> bool {
     match next {
         Token::LParen
         | Token::SingleQuotedString(_)
+        | Token::EscapedStringLiteral(_)
+        | Token::DollarQuotedString(_)
+        | Token::Colon
+        | Token::AtSign
         | Token::Number(..)
         | Token::Placeholder(_)
         | Token::Minus

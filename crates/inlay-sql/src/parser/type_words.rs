@@ -56,13 +56,9 @@ const BEFORE_EXPRESSIONS: [&str; 44] = [
     "values",
     "when",
 ];
-const ALSO_BEFORE_EXPRESSIONS: [&str; 17] = [
-    "where",
-    "using",
-    "some",
-    "order",
-    "execute",
-    "apply",
+const ALSO_BEFORE_EXPRESSIONS: [&str; 6] = ["where", "using", "some", "order", "execute", "apply"];
+/// Words behind which an object is named, unless they are themselves the name of a column.
+const BEFORE_NAMES: [&str; 11] = [
     "table",
     "view",
     "into",
@@ -145,6 +141,10 @@ fn is_type(before: &[TokenWithSpan]) -> bool {
             solid.next().is_some_and(|token| is_word(token, "type")) || is_in_cast(before)
         }
         Token::Word(word) if word.quote_style.is_none() => {
+            if BEFORE_NAMES.iter().any(|expected| word.value.eq_ignore_ascii_case(expected)) {
+                let before = solid.next().map(|token| &token.token);
+                return matches!(before, Some(Token::LParen | Token::Comma));
+            }
             let mut words = BEFORE_EXPRESSIONS.iter().chain(&ALSO_BEFORE_EXPRESSIONS);
             !words.any(|expected| word.value.eq_ignore_ascii_case(expected))
         }

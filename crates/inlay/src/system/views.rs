@@ -448,9 +448,15 @@ const MACROS: &[(&str, &str)] = &[
     ),
     (
         "format_type",
-        "(oid, modifier := NULL) AS (SELECT min(t.typname) FROM pg_catalog.pg_type t WHERE t.oid = oid)",
+        "(oid, modifier := NULL) AS (SELECT CASE WHEN min(t.typname) = 'numeric' AND modifier >= 4
+                THEN format('numeric({},{})', (modifier - 4) // 65536, (modifier - 4) % 65536)
+                ELSE min(t.typname) END FROM pg_catalog.pg_type t WHERE t.oid = oid)",
     ),
-    ("current_schemas", "(include_implicit) AS '[' || current_schema() || ', pg_catalog]'"),
+    (
+        "current_schemas",
+        "(include_implicit) AS CASE WHEN include_implicit THEN ['pg_catalog', current_schema()]
+            WHEN NOT include_implicit THEN [current_schema()] END",
+    ),
 ];
 
 /// Table macros behind PRAGMA, SHOW and `pragma_...()`.
