@@ -8,8 +8,10 @@ use inlay_kernels::function::kernel;
 use inlay_kernels::resolve::{ArgType, Resolved};
 use inlay_types::LogicalType::{BigInt, Boolean, Integer, UBigInt};
 use inlay_types::logical_type::Field;
-use inlay_types::nested::{Sequence, compare, find_fixed, fixed_width, write};
-use inlay_types::{Bitmap, Buffer, Error, Heap, LogicalType, Result, Vector};
+use inlay_types::nested::{
+    Sequence, compare, find_fixed, fixed_width, pack_lists, pack_struct, unpack_lists, write,
+};
+use inlay_types::{Bitmap, Buffer, Error, Heap, LogicalType, Result, Vector, limits};
 use std::collections::HashSet;
 
 /// See the module documentation.
@@ -80,7 +82,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     Function::typed(
         "list_select",
         &["list_select(LIST, LIST of positions) -> LIST"],
-        |args, _| resolve_chosen(args, BigInt, select),
+        |args, _| resolve_select(args),
         "the elements at the positions given",
         "list_select([10, 20, 30, 40], [1, 4]) = '[10, 40]'",
     ).special_nulls()
@@ -88,7 +90,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     Function::typed(
         "list_where",
         &["list_where(LIST, LIST of BOOLEAN) -> LIST"],
-        |args, _| resolve_chosen(args, Boolean, keep_true),
+        |args, _| resolve_where(args),
         "the elements at whose positions another list is true",
         "list_where([10, 20, 30, 40], [true, false, false, true]) = '[10, 40]'",
     ).special_nulls()
@@ -170,14 +172,36 @@ fn two_lists(args: &[ArgType]) -> Option<(LogicalType, Vec<LogicalType>)> {
 
 type SetTest = fn(&[Part<'_>], &[Part<'_>]) -> bool;
 
+/// Elements that are looked through one by one.
+const FEW: usize = 8;
+
+/// The elements of a list as a set.
+enum Known<'a> {
+    Few(Vec<&'a [u8]>),
+    Many(HashSet<&'a [u8]>),
+}
+
+impl<'a> Known<'a> {
+    fn of(parts: impl Iterator<Item = &'a [u8]>, count: usize) -> Self {
+        if count <= FEW { Self::Few(parts.collect()) } else { Self::Many(parts.collect()) }
+    }
+
+    fn contains(&self, part: &[u8]) -> bool {
+        match self {
+            Self::Few(parts) => parts.contains(&part),
+            Self::Many(parts) => parts.contains(part),
+        }
+    }
+}
+
 fn has_any(left: &[Part<'_>], right: &[Part<'_>]) -> bool {
-    let known: HashSet<&[u8]> = right.iter().copied().flatten().collect();
+    let known = Known::of(right.iter().copied().flatten(), right.len());
     left.iter().flatten().any(|part| known.contains(part))
 }
 
 /// NULLs on the right are no elements.
 fn has_all(left: &[Part<'_>], right: &[Part<'_>]) -> bool {
-    let known: HashSet<&[u8]> = left.iter().copied().flatten().collect();
+    let known = Known::of(left.iter().copied().flatten(), left.len());
     right.iter().flatten().all(|part| known.contains(part))
 }
 
@@ -193,6 +217,16 @@ fn resolve_sets(args: &[ArgType], test: SetTest) -> Option<Resolved> {
 }
 
 fn distinct(parts: &mut Vec<Part<'_>>) {
+    if parts.len() <= FEW {
+        let mut kept: Vec<Part<'_>> = Vec::with_capacity(parts.len());
+        for part in parts.iter().filter(|part| part.is_some()) {
+            if !kept.contains(part) {
+                kept.push(*part);
+            }
+        }
+        *parts = kept;
+        return;
+    }
     let mut seen = HashSet::with_capacity(parts.len());
     parts.retain(|part| part.is_some_and(|bytes| seen.insert(bytes)));
 }
@@ -222,7 +256,7 @@ fn resolve_intersect(args: &[ArgType]) -> Option<Resolved> {
             // Nothing is in a list that is not there.
             let list = |arg: usize| all(&Sequence::new(&element, args.get(arg, row).unwrap_or_default()));
             let (mut left, right) = (list(0)?, list(1)?);
-            let known: HashSet<&[u8]> = right.into_iter().flatten().collect();
+            let known = Known::of(right.iter().copied().flatten(), right.len());
             distinct(&mut left);
             left.retain(|part| part.is_some_and(|bytes| known.contains(bytes)));
             left.sort_by(|a, b| compare(&element, a.unwrap_or_default(), b.unwrap_or_default()));
@@ -231,8 +265,6 @@ fn resolve_intersect(args: &[ArgType]) -> Option<Resolved> {
     });
     Some(Resolved::infallible(types, returns, kernel))
 }
-
-type Choose = for<'a> fn(&[Part<'a>], &[Part<'_>]) -> Result<Vec<Part<'a>>>;
 
 fn no_null() -> Error {
     Error::invalid_argument("what is chosen from a list is NULL")
@@ -247,31 +279,52 @@ fn select<'a>(parts: &[Part<'a>], chosen: &[Part<'_>]) -> Result<Vec<Part<'a>>> 
     chosen.iter().map(one).collect()
 }
 
-fn keep_true<'a>(parts: &[Part<'a>], chosen: &[Part<'_>]) -> Result<Vec<Part<'a>>> {
-    let mut kept = Vec::new();
-    for (index, flag) in chosen.iter().enumerate() {
-        if flag.ok_or_else(no_null)? == [1] {
-            kept.push(parts.get(index).copied().flatten());
-        }
-    }
-    Ok(kept)
-}
-
-fn resolve_chosen(args: &[ArgType], choice: LogicalType, choose: Choose) -> Option<Resolved> {
+/// The types of a list and of what is chosen from it: numbers, or truth values.
+fn chosen_types(args: &[ArgType], choice: &LogicalType) -> Option<(LogicalType, Vec<LogicalType>)> {
     let [list, chosen] = args else { return None };
     let element = element(&list.ty)?.clone();
     let given = element_or_null(chosen)?;
-    if given != LogicalType::Null && given != choice && !(given.is_integer() && choice == BigInt) {
+    if given != LogicalType::Null && given != *choice && !(given.is_integer() && *choice == BigInt) {
         return None;
     }
+    Some((element, vec![list.ty.clone(), taken_as(chosen, choice)]))
+}
+
+fn resolve_select(args: &[ArgType]) -> Option<Resolved> {
+    let (element, types) = chosen_types(args, &BigInt)?;
     let ty = LogicalType::list(element.clone());
-    let types = vec![list.ty.clone(), taken_as(chosen, &choice)];
     let returns = ty.clone();
     let kernel = kernel(move |args, len, out| {
         each_known(args, &ty, len, out, |args, row, out| {
             let parts = all(&Sequence::new(&element, args.get(0, row).unwrap_or_default()))?;
-            let chosen = all(&Sequence::new(&choice, args.get(1, row).unwrap_or_default()))?;
-            out.push_list(&element, &choose(&parts, &chosen)?)
+            let chosen = all(&Sequence::new(&BigInt, args.get(1, row).unwrap_or_default()))?;
+            out.push_list(&element, &select(&parts, &chosen)?)
+        })
+    });
+    Some(Resolved::fallible(types, returns, kernel))
+}
+
+fn resolve_where(args: &[ArgType]) -> Option<Resolved> {
+    let (element, types) = chosen_types(args, &Boolean)?;
+    let ty = LogicalType::list(element.clone());
+    let returns = ty.clone();
+    let kernel = kernel(move |args, len, out| {
+        let mut kept: Vec<u32> = Vec::new();
+        each_known(args, &ty, len, out, |args, row, out| {
+            let list = Sequence::new(&element, args.get(0, row).unwrap_or_default());
+            let flags = Sequence::new(&Boolean, args.get(1, row).unwrap_or_default());
+            kept.clear();
+            limits::grow(&mut kept, flags.len())?;
+            for index in 0..flags.len() {
+                if flags.get(index).ok_or_else(no_null)? == [1] {
+                    kept.push(index as u32);
+                }
+            }
+            let part = |index: usize| {
+                let place = kept[index] as usize;
+                if place < list.len() { list.get(place) } else { None }
+            };
+            out.push_with(|out| write::push_sequence(&element, kept.len(), part, out))
         })
     });
     Some(Resolved::fallible(types, returns, kernel))
@@ -290,28 +343,69 @@ fn resolve_zip(args: &[ArgType]) -> Option<Resolved> {
         lists.iter().zip(&elements).map(|(list, e)| taken_as(list, e)).collect();
     types.extend(flag.map(|_| Boolean));
     let fields: Vec<Field> = elements.iter().map(|ty| Field::new("", ty.clone())).collect();
-    let entry = LogicalType::Struct(fields.clone().into());
+    let entry = LogicalType::Struct(fields.into());
     let ty = LogicalType::list(entry.clone());
     ty.check_depth().ok()?;
     let returns = ty.clone();
-    let kernel = kernel(move |args, len, out| {
-        each(args, &ty, len, out, |args, row, out| {
-            let lists: Vec<Sequence<'_>> = (elements.iter().enumerate())
-                .map(|(arg, element)| Sequence::new(element, args.get(arg, row).unwrap_or_default()))
-                .collect();
-            let cuts = args.get(elements.len(), row) == Some(&[1]);
-            let sizes = lists.iter().map(Sequence::len);
-            let size = if cuts { sizes.min() } else { sizes.max() }.unwrap_or(0);
-            let mut rows = Vec::with_capacity(size);
-            for at in 0..size {
-                let mut bytes = Vec::new();
-                let part = |list: usize| if at < lists[list].len() { lists[list].get(at) } else { None };
-                write::push_struct(&fields, part, &mut bytes)?;
-                rows.push(bytes);
-            }
-            let parts: Vec<Part<'_>> = rows.iter().map(|bytes| Some(&bytes[..])).collect();
-            out.push_list(&entry, &parts)
-        })
+    let kernel = kernel(move |args: &[&Vector], len: usize, out: &mut Vector| {
+        let (rows, taken) = computed(args, len);
+        let (lists, flag) = taken.split_at(elements.len());
+        finish(zipped(lists, flag.first(), &entry, &ty, rows)?, rows, len, out)
     });
     Some(Resolved::infallible(types, returns, kernel))
+}
+
+/// Lists of the rows that the elements at the same positions make.
+fn zipped(
+    lists: &[Vector],
+    cuts: Option<&Vector>,
+    entry: &LogicalType,
+    ty: &LogicalType,
+    rows: usize,
+) -> Result<Vector> {
+    let flat: Vec<Vector> = lists.iter().map(Vector::flatten).collect();
+    let parts = flat.iter().map(unpack_lists).collect::<Result<Vec<_>>>()?;
+    let size_of = |offsets: &[u32], row: usize| offsets[row + 1] - offsets[row];
+    let flags = cuts.map(Vector::flatten);
+    let cuts = |row: usize| flags.as_ref().is_some_and(|flags| !flags.is_null(row) && flags.values::<u8>()[row] == 1);
+    let mut ends = Vec::with_capacity(rows + 1);
+    ends.push(0u32);
+    for row in 0..rows {
+        let sizes = parts.iter().map(|(_, offsets)| size_of(offsets, row));
+        let size = if cuts(row) { sizes.min() } else { sizes.max() }.unwrap_or(0);
+        let end = ends[row].checked_add(size);
+        ends.push(end.ok_or_else(|| Error::out_of_range("lists of more than 4 billion rows at a time"))?);
+    }
+    let total = ends[rows] as usize;
+    let columns = parts
+        .iter()
+        .map(|(child, offsets)| if *offsets == ends { Ok(child.clone()) } else { padded(child, offsets, &ends) })
+        .collect::<Result<Vec<Vector>>>()?;
+    let structs = pack_struct(entry, &columns.iter().collect::<Vec<_>>(), total, None)?;
+    pack_lists(ty, &structs, &ends, None)
+}
+
+/// Elements of lists that end at `offsets`, of each as many as `ends` says: NULLs behind the last one.
+fn padded(child: &Vector, offsets: &[u32], ends: &[u32]) -> Result<Vector> {
+    let total = ends.last().map_or(0, |end| *end as usize);
+    if child.is_empty() {
+        return Ok(Vector::nulls(child.logical_type(), total));
+    }
+    let mut places: Vec<u32> = Vec::new();
+    limits::grow(&mut places, total)?;
+    let mut validity = Bitmap::filled(total, true);
+    for (own, wanted) in offsets.windows(2).zip(ends.windows(2)) {
+        let (size, count) = (wanted[1] - wanted[0], (own[1] - own[0]).min(wanted[1] - wanted[0]));
+        places.extend(own[0]..own[0] + count);
+        for place in count..size {
+            places.push(0);
+            validity.set((wanted[0] + place) as usize, false);
+        }
+    }
+    let mut column = child.take(&places);
+    column.set_validity(Some(match column.validity() {
+        Some(own) => own.and(&validity),
+        None => validity,
+    }));
+    Ok(column)
 }
