@@ -38,5 +38,6 @@ SELECT i, (m % 1000)::INTEGER AS k, (m % 1000003)::INTEGER AS n, m * 1000003 AS 
   TIMESTAMP '2000-01-01' + to_seconds(m % 300000000) + to_milliseconds(m % 1000) AS ts, (m % 1000003)::VARCHAR AS ns, (m % 99991 / 97)::VARCHAR AS xs,
   (TIMESTAMP '2000-01-01' + to_seconds(m % 300000000))::VARCHAR AS tss, (DATE '2000-01-01' + (m % 9000)::INTEGER)::VARCHAR AS ds,
   '{"a": ' || i || ', "b": {"c": "t' || m % 97 || '"}, "l": [' || m % 7 || ', ' || m % 11 || ']}' AS j,
-  [m % 7, m % 11, m % 13] AS l, ['a' || m % 7, 'b' || m % 11] AS ls, {'a': m % 1000, 'b': 't' || m % 97} AS st, MAP {'a': m % 7, 'b': m % 11} AS mp
-FROM (SELECT i, (i * 2654435761 + 12345) % 1000000007 AS m FROM range({rows}) r(i)) r;
+  CASE WHEN m >= 0 THEN [m % 7, m % 11, m % 13] END AS l, CASE WHEN m >= 0 THEN ['a' || m % 7, 'b' || m % 11] END AS ls,
+  CASE WHEN m >= 0 THEN {'a': m % 1000, 'b': 't' || m % 97} END AS st, CASE WHEN m >= 0 THEN MAP {'a': m % 7, 'b': m % 11} END AS mp
+FROM (SELECT i, (i * 2654435761 + 12345) % 1000000007 AS m FROM range({rows}) r(i) UNION ALL SELECT {rows}, NULL) r;

@@ -68,6 +68,14 @@ pub trait TableSource: Send + Sync + fmt::Debug {
     fn may_wait(&self) -> bool {
         false
     }
+    /// Number of rows, if that is known for certain without reading them.
+    fn known_row_count(&self) -> Option<u64> {
+        None
+    }
+    /// The least or greatest value of a column, NULL if there is none, if that is known for certain without reading the column.
+    fn known_extreme(&self, _column: usize, _greatest: bool) -> Option<Value> {
+        None
+    }
     /// Starts a scan.
     fn scan(&self, request: ScanRequest) -> Result<Box<dyn SourceScan>>;
 }

@@ -277,6 +277,14 @@ impl TableSource for Restored {
         self.source.may_wait()
     }
 
+    fn known_row_count(&self) -> Option<u64> {
+        self.source.known_row_count()
+    }
+
+    fn known_extreme(&self, column: usize, greatest: bool) -> Option<Value> {
+        if self.is_read_as_it_is(column) { self.source.known_extreme(column, greatest) } else { None }
+    }
+
     fn scan(&self, mut request: ScanRequest) -> Result<Box<dyn SourceScan>> {
         // A filter is of the restored type.
         let is_useful = |filter: &SourceFilter| self.is_read_as_it_is(filter.column);

@@ -276,7 +276,12 @@ fn unbin(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
 
 fn to_base64(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     text_of(args, len, out, |bytes, text| {
-        text.extend_from_slice(STANDARD.encode(bytes).as_bytes());
+        let start = text.len();
+        text.resize(start + bytes.len().div_ceil(3) * 4, b'=');
+        let written = STANDARD
+            .encode_slice(bytes, &mut text[start..])
+            .map_err(|error| Error::internal(format!("{} bytes in base 64: {error}", bytes.len())))?;
+        text.truncate(start + written);
         Ok(())
     })
 }
@@ -367,12 +372,16 @@ fn decode(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
 
 fn url_encode(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     text_of(args, len, out, |bytes, text| {
+        const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
         for &byte in bytes {
-            if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
+            if matches!(byte, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~') {
                 text.push(byte);
             } else {
-                text.push(b'%');
-                push_hex(&[byte], b"0123456789ABCDEF", text);
+                text.extend_from_slice(&[
+                    b'%',
+                    DIGITS[usize::from(byte >> 4)],
+                    DIGITS[usize::from(byte & 15)],
+                ]);
             }
         }
         Ok(())

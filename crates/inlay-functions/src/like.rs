@@ -11,6 +11,7 @@ use inlay_kernels::apply::{per_row, predicate};
 use inlay_kernels::function::ScalarKernel;
 use inlay_types::LogicalType::{Boolean, Varchar};
 use inlay_types::{Error, Result, Value, Vector};
+use std::cell::RefCell;
 use std::sync::Arc;
 
 /// See the module documentation.
@@ -197,9 +198,34 @@ fn escape_of(text: &[u8]) -> Result<Option<u8>> {
 
 /// Case folding for ILIKE.
 fn fold(text: &[u8]) -> Vec<u8> {
+    let mut folded = Vec::with_capacity(text.len());
+    fold_into(text, &mut folded);
+    folded
+}
+
+/// The same into what another text was folded into.
+fn fold_into(text: &[u8], folded: &mut Vec<u8>) {
+    folded.clear();
     match std::str::from_utf8(text) {
-        Ok(text) if !text.is_ascii() => text.to_lowercase().into_bytes(),
-        _ => text.to_ascii_lowercase(),
+        Ok(text) if !text.is_ascii() => {
+            // At the end of a word it has a lower case of its own.
+            if text.contains('\u{3A3}') {
+                return folded.extend_from_slice(text.to_lowercase().as_bytes());
+            }
+            let mut encoded = [0; 4];
+            for c in text.chars() {
+                if c.is_ascii() {
+                    folded.push((c as u8).to_ascii_lowercase());
+                } else {
+                    c.to_lowercase()
+                        .for_each(|c| folded.extend_from_slice(c.encode_utf8(&mut encoded).as_bytes()));
+                }
+            }
+        }
+        _ => {
+            folded.extend_from_slice(text);
+            folded.make_ascii_lowercase();
+        }
     }
 }
 
@@ -229,7 +255,12 @@ fn match_pattern<const FOLD: bool>(
     out: &mut Vector,
 ) -> Result<()> {
     if FOLD {
-        predicate(input, len, out, |text| pattern.matches(&fold(text)))
+        let folded = RefCell::new(Vec::new());
+        predicate(input, len, out, |text| {
+            let mut folded = folded.borrow_mut();
+            fold_into(text, &mut folded);
+            pattern.matches(&folded)
+        })
     } else {
         predicate(input, len, out, |text| pattern.matches(text))
     }

@@ -12,7 +12,7 @@ use inlay_types::limits::{self, Meter};
 use inlay_types::{Error, LogicalType, Result, Vector, View};
 use memchr::memmem;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use unicode_segmentation::UnicodeSegmentation;
 
 /// See the module documentation.
@@ -247,14 +247,25 @@ pub(super) fn count_characters(bytes: &[u8]) -> usize {
 }
 
 /// Byte offset of character `index`, or the length if there are fewer.
+#[inline]
 fn offset_of(bytes: &[u8], index: usize) -> usize {
-    let mut seen = 0;
-    for (offset, &byte) in bytes.iter().enumerate() {
+    let (mut at, mut left) = (0, index);
+    // Words that end before the character does not begin.
+    while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
+        let continued = continuations(u64::from_le_bytes(*word));
+        let begun = 8 - (continued.wrapping_mul(0x0101_0101_0101_0101) >> 56) as usize;
+        if begun > left {
+            break;
+        }
+        left -= begun;
+        at += 8;
+    }
+    for (offset, &byte) in bytes[at..].iter().enumerate() {
         if (byte as i8) >= -0x40 {
-            if seen == index {
-                return offset;
+            if left == 0 {
+                return at + offset;
             }
-            seen += 1;
+            left -= 1;
         }
     }
     bytes.len()
@@ -320,26 +331,69 @@ fn unicode(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
 }
 
 fn lower(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+    static TABLE: OnceLock<CaseTable> = OnceLock::new();
+    let table = TABLE.get_or_init(|| case_table(lower_of));
     rewrite(args, len, out, |source, text| {
-        change_case(source, text, u8::to_ascii_lowercase, lower_of);
+        change_case(source, text, <[u8]>::make_ascii_lowercase, |c| in_case(table, c, lower_of));
     })
 }
 
 fn upper(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+    static TABLE: OnceLock<CaseTable> = OnceLock::new();
+    let table = TABLE.get_or_init(|| case_table(upper_of));
     rewrite(args, len, out, |source, text| {
-        change_case(source, text, u8::to_ascii_uppercase, upper_of);
+        change_case(source, text, <[u8]>::make_ascii_uppercase, |c| in_case(table, c, upper_of));
     })
 }
 
+/// Characters below this are looked up: those of most languages with letters.
+const CASE_TABLE_SIZE: usize = 0x600;
+
+type CaseTable = Box<[char]>;
+
+fn case_table(of: fn(char) -> char) -> CaseTable {
+    (0..CASE_TABLE_SIZE as u32).map(|code| char::from_u32(code).map_or('\0', of)).collect()
+}
+
+#[inline]
+fn in_case(table: &[char], c: char, of: fn(char) -> char) -> char {
+    table.get(c as usize).copied().unwrap_or_else(|| of(c))
+}
+
 /// Appends a text in another case: ASCII as bytes, what lies between as characters.
-fn change_case(mut rest: &str, text: &mut Vec<u8>, ascii: fn(&u8) -> u8, other: fn(char) -> char) {
-    while !rest.is_empty() {
-        let (plain, behind) = rest.split_at(rest.bytes().position(|b| !b.is_ascii()).unwrap_or(rest.len()));
-        text.extend(plain.as_bytes().iter().map(ascii));
-        let end = behind.bytes().position(|b| b.is_ascii()).unwrap_or(behind.len());
-        behind[..end].chars().for_each(|c| push(other(c), text));
-        rest = &behind[end..];
+#[inline]
+fn change_case(mut rest: &str, text: &mut Vec<u8>, ascii: impl Fn(&mut [u8]), other: impl Fn(char) -> char) {
+    loop {
+        let plain = ascii_prefix(rest.as_bytes());
+        let start = text.len();
+        text.extend_from_slice(&rest.as_bytes()[..plain]);
+        ascii(&mut text[start..]);
+        rest = &rest[plain..];
+        let mut chars = rest.chars();
+        loop {
+            match chars.clone().next() {
+                None => return,
+                Some(c) if c.is_ascii() => break,
+                Some(c) => push(other(c), text),
+            }
+            chars.next();
+        }
+        rest = chars.as_str();
     }
+}
+
+/// How many of the first bytes are ASCII.
+#[inline]
+fn ascii_prefix(bytes: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
+        let high = u64::from_le_bytes(*word) & 0x8080_8080_8080_8080;
+        if high != 0 {
+            return at + high.trailing_zeros() as usize / 8;
+        }
+        at += 8;
+    }
+    at + bytes[at..].iter().position(|byte| !byte.is_ascii()).unwrap_or(bytes.len() - at)
 }
 
 /// A character's lower case where that is one character, as Unicode's simple mapping has it.
@@ -650,6 +704,10 @@ fn repeated(source: &[u8], count: i64, text: &mut Vec<u8>) -> Result<()> {
     if size > TEXT_SIZE_MAX {
         return Err(too_long("repeat", size));
     }
+    if size <= REPEATED_SHORT {
+        (0..count).for_each(|_| text.extend_from_slice(source));
+        return Ok(());
+    }
     Meter::new().add(size)?;
     limits::grow_at_once(text, size)?;
     let start = text.len();
@@ -668,6 +726,9 @@ fn repeated(source: &[u8], count: i64, text: &mut Vec<u8>) -> Result<()> {
     }
     Ok(())
 }
+
+/// Texts of so many bytes are not asked for.
+const REPEATED_SHORT: usize = 64;
 
 /// So many bytes are repeated between looks at the interrupt, or one text if that is longer.
 const REPEATED_AT_ONCE: usize = 1 << 24;

@@ -48,6 +48,7 @@ impl Bitmap {
     }
 
     /// Number of bits.
+    #[inline]
     pub fn len(&self) -> usize {
         self.len
     }

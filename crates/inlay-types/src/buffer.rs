@@ -251,16 +251,19 @@ impl Buffer {
     }
 
     /// Size in bytes.
+    #[inline]
     pub fn size(&self) -> usize {
         self.size
     }
 
     /// The address of the first byte.
+    #[inline]
     pub fn as_ptr(&self) -> *const u8 {
         self.start.as_ptr()
     }
 
     /// The bytes.
+    #[inline]
     pub fn bytes(&self) -> &[u8] {
         // SAFETY: `start` is valid for `size` bytes while the owner lives, and all are initialised.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.size) }

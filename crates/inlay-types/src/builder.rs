@@ -110,6 +110,7 @@ impl VectorBuilder {
         self.capacity() * self.ty.physical().size() + heap + self.validity.capacity() * 8
     }
 
+    #[inline]
     fn push_bit(&mut self, valid: bool) {
         if self.len.is_multiple_of(64) {
             self.validity.push(0);
@@ -164,6 +165,18 @@ impl VectorBuilder {
         self.push_bit(true);
     }
 
+    /// Appends what `write` appends to the bytes of other values, as one VARCHAR or BLOB value; how many bytes it has.
+    ///
+    /// Panics for other types.
+    #[inline]
+    pub fn push_with(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<usize> {
+        let Storage::Views(views, heap) = &mut self.storage else { panic_type(&self.ty) };
+        let view = heap.push_with(write)?;
+        views.push(view);
+        self.push_bit(true);
+        Ok(view.len())
+    }
+
     /// Appends `head` with `tail` behind it as one VARCHAR or BLOB value.
     ///
     /// Panics for other types.
@@ -188,6 +201,20 @@ impl VectorBuilder {
             Storage::W8(v) if size_of::<T>() == 8 => v.push(u64::from_le_bytes(one.low())),
             Storage::W16(v) if size_of::<T>() == 16 => v.push(u128::from_le_bytes(one.0)),
             _ => panic_type(&self.ty),
+        }
+        self.push_bit(true);
+    }
+
+    /// Appends a value from its bytes, as they lie in nested values; zeros stand for what is missing of a fixed width.
+    pub fn push_packed(&mut self, bytes: &[u8]) {
+        let raw = crate::nested::read::sixteen(bytes);
+        match &mut self.storage {
+            Storage::Views(..) => return self.push_bytes(bytes),
+            Storage::W1(v) => v.push(raw[0]),
+            Storage::W2(v) => v.push(u16::from_le_bytes([raw[0], raw[1]])),
+            Storage::W4(v) => v.push(u32::from_le_bytes(Buffer1(raw).low())),
+            Storage::W8(v) => v.push(u64::from_le_bytes(Buffer1(raw).low())),
+            Storage::W16(v) => v.push(u128::from_le_bytes(raw)),
         }
         self.push_bit(true);
     }

@@ -277,6 +277,9 @@ pub struct HeapBuilder {
 /// A heap buffer is closed once it holds this many bytes.
 const HEAP_BUFFER_SIZE: usize = 1 << 20;
 
+/// Nothing of unknown size is written behind so many bytes, since the buffer might have to move for it.
+const NEARLY_FULL: usize = HEAP_BUFFER_SIZE - (1 << 12);
+
 impl HeapBuilder {
     /// An empty heap.
     pub fn new() -> Self {
@@ -312,6 +315,30 @@ impl HeapBuilder {
         self.open = bytes;
         self.close();
         view
+    }
+
+    /// Stores what `write` appends and returns its view. `write` finds other bytes in front of it, which it leaves alone.
+    #[inline]
+    pub fn push_with<E>(
+        &mut self,
+        write: impl FnOnce(&mut Vec<u8>) -> std::result::Result<(), E>,
+    ) -> std::result::Result<View, E> {
+        if self.open.len() > NEARLY_FULL {
+            self.close();
+        }
+        if !self.done.is_empty() && self.open.capacity() == 0 {
+            self.open.reserve_exact(HEAP_BUFFER_SIZE);
+        }
+        let offset = self.open.len();
+        if let Err(error) = write(&mut self.open) {
+            self.open.truncate(offset);
+            return Err(error);
+        }
+        let view = View::new(&self.open[offset..], self.done.len() as u32, offset as u32);
+        if view.is_inline() {
+            self.open.truncate(offset);
+        }
+        Ok(view)
     }
 
     /// Stores `head` with `tail` behind it and returns the view of both.

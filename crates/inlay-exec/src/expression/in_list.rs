@@ -2,7 +2,7 @@
 
 use inlay_sql::plan::ConstantList;
 use inlay_types::byte_set::ByteSet;
-use inlay_types::{Bitmap, LogicalType, PhysicalType, Value, Vector};
+use inlay_types::{Bitmap, LogicalType, Native, PhysicalType, Value, Vector};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -20,7 +20,9 @@ pub struct InSet {
 
 #[derive(Debug)]
 enum Members {
-    /// Types carried as integers, as stored.
+    /// Types carried as integers, as stored: so few that all are compared.
+    Few(Vec<i128>),
+    /// More of them.
     Integers(HashSet<i128>),
     /// Bits of DOUBLE, and of REAL as DOUBLE; NaN equals NaN, and 0 equals -0.
     Floats(HashSet<u64>),
@@ -28,6 +30,34 @@ enum Members {
     Bytes(ByteSet),
     /// A set that the plan has.
     Known(Arc<ConstantList>),
+}
+
+/// Integers of a list that are all compared, which is done for many rows at once.
+const FEW_MAX: usize = 16;
+
+/// Marks the rows of a flat vector that equal one of the integers, which are of its type as stored.
+fn mark_equal(flat: &Vector, integers: &[i128], found: &mut [u8]) {
+    fn mark<T: Native + PartialEq + TryFrom<i128>>(flat: &Vector, integers: &[i128], found: &mut [u8]) {
+        let values = flat.values::<T>();
+        for member in integers.iter().filter_map(|&integer| T::try_from(integer).ok()) {
+            for (hit, value) in found.iter_mut().zip(values) {
+                *hit |= u8::from(*value == member);
+            }
+        }
+    }
+    match flat.physical_type() {
+        PhysicalType::Bool | PhysicalType::U8 => mark::<u8>(flat, integers, found),
+        PhysicalType::I8 => mark::<i8>(flat, integers, found),
+        PhysicalType::I16 => mark::<i16>(flat, integers, found),
+        PhysicalType::I32 => mark::<i32>(flat, integers, found),
+        PhysicalType::I64 => mark::<i64>(flat, integers, found),
+        PhysicalType::I128 => mark::<i128>(flat, integers, found),
+        PhysicalType::U16 => mark::<u16>(flat, integers, found),
+        PhysicalType::U32 => mark::<u32>(flat, integers, found),
+        PhysicalType::U64 => mark::<u64>(flat, integers, found),
+        PhysicalType::U128 => mark::<u128>(flat, integers, found),
+        PhysicalType::F32 | PhysicalType::F64 | PhysicalType::View | PhysicalType::Interval => {}
+    }
 }
 
 impl InSet {
@@ -52,7 +82,14 @@ impl InSet {
         } else if matches!(ty, LogicalType::Interval | LogicalType::UHugeInt) {
             return None;
         } else {
-            Members::Integers(present.map(|v| v.as_stored_i128()).collect::<Option<_>>()?)
+            let mut integers = present.map(|v| v.as_stored_i128()).collect::<Option<Vec<i128>>>()?;
+            integers.sort_unstable();
+            integers.dedup();
+            if integers.len() <= FEW_MAX {
+                Members::Few(integers)
+            } else {
+                Members::Integers(integers.into_iter().collect())
+            }
         };
         Some(Self { members, has_null })
     }
@@ -70,6 +107,7 @@ impl InSet {
         let flat = input.flatten();
         let mut found = vec![0u8; len];
         match &self.members {
+            Members::Few(integers) => mark_equal(&flat, integers, &mut found),
             Members::Integers(set) => {
                 for (row, hit) in found.iter_mut().enumerate() {
                     *hit = u8::from(set.contains(&flat.stored_i128(row)));

@@ -5,6 +5,7 @@ pub mod aggregate;
 pub mod apply;
 pub mod filter;
 pub mod hash_join;
+mod interleave;
 mod interner;
 mod keyed_rows;
 pub mod leaders;

@@ -4,15 +4,22 @@
 //! (views, not bytes), elements are views into the lists. Memory is that of one batch's elements, which lie in the input's
 //! heap already but for their views and fixed-width values.
 
+use super::interleave::Interleaved;
 use crate::expression::{PartRows, Program, ProgramState};
 use crate::pipeline::{Flow, LocalState, Operator, Push};
 use inlay_types::nested::unpack_lists;
-use inlay_types::{Batch, Bitmap, Error, Interrupt, LogicalType, MemoryBudget, Result, VECTOR_SIZE, Vector};
+use inlay_types::{
+    Batch, Bitmap, Buffer, Dictionary, Error, Interrupt, LogicalType, MemoryBudget, Result, VECTOR_SIZE,
+    Vector,
+};
+use std::sync::Arc;
 
 /// What to do.
 pub struct UnnestOptions {
-    /// Computes the lists.
+    /// Computes the lists, or the elements of those that are made here.
     pub lists: Program,
+    /// For each list: how many elements are computed in its place, one behind the other.
+    pub elements_made: Vec<Option<usize>>,
     /// The types of their elements: layers of lists come off until the type is this.
     pub elements: Vec<LogicalType>,
     /// Which of the input's columns are handed on, in order.
@@ -39,24 +46,57 @@ impl Unnest {
     }
 }
 
-/// All elements of one list column: row `i` has `offsets[i] .. offsets[i + 1]`. A list that is the same in all rows is there once.
-struct Elements {
-    child: Vector,
-    offsets: Vec<u32>,
-    is_constant: bool,
+/// All elements of one list column.
+enum Elements {
+    /// Of lists that are taken apart.
+    Lists(Lists),
+    /// Of lists that would have been made of these, one of each.
+    Made(Interleaved),
 }
 
 impl Elements {
-    fn of(lists: &Vector, element: &LogicalType) -> Result<Self> {
+    fn count(&self, row: usize) -> usize {
+        match self {
+            Self::Lists(lists) => lists.count(row),
+            Self::Made(made) => made.count(),
+        }
+    }
+
+    fn gathered(&self, run: &Run, in_order: bool) -> Vector {
+        match self {
+            Self::Lists(lists) if in_order && lists.lie_in_order(run) => lists.slice(run),
+            Self::Lists(lists) => gathered(lists, run),
+            Self::Made(made) => made.pick(&run.rows, &run.numbers),
+        }
+    }
+}
+
+/// Row `i` has elements `offsets[i] .. offsets[i + 1]`. A list that is the same in all rows is there once.
+struct Lists {
+    child: Vector,
+    offsets: Vec<u32>,
+    is_constant: bool,
+    /// Texts of a list that is the same in all rows: who groups by them looks at each once.
+    dictionary: Option<Arc<Dictionary>>,
+}
+
+/// The dictionaries of the lists that are the same in all rows, with the lists.
+type Known = Vec<(Vector, Arc<Dictionary>)>;
+
+impl Lists {
+    fn of(lists: &Vector, element: &LogicalType, known: &mut Known) -> Result<Self> {
         let is_constant = lists.is_constant() && lists.len() > 1;
-        let (mut child, mut offsets) =
-            unpack_lists(&if is_constant { lists.slice(0, 1) } else { lists.clone() })?;
+        let lists = if is_constant { lists.slice(0, 1) } else { lists.clone() };
+        let (mut child, mut offsets) = unpack_lists(&lists)?;
         while child.ty() != element {
             let (inner, starts) = unpack_lists(&child)?;
             offsets.iter_mut().for_each(|offset| *offset = starts[*offset as usize]);
             child = inner;
         }
-        Ok(Self { child, offsets, is_constant })
+        let has_dictionary =
+            is_constant && *element == LogicalType::Varchar && !child.is_empty() && child.null_count() == 0;
+        let dictionary = has_dictionary.then(|| dictionary_of(&lists, &child, known));
+        Ok(Self { child, offsets, is_constant, dictionary })
     }
 
     /// The elements of a run that has no rows but theirs.
@@ -82,6 +122,20 @@ impl Elements {
     }
 }
 
+/// The dictionary of the elements of a list, the same for equal lists.
+fn dictionary_of(list: &Vector, elements: &Vector, known: &mut Known) -> Arc<Dictionary> {
+    let bytes = |list: &Vector| list.views()[0].bytes(list.heap().buffers()).to_vec();
+    let same = known.iter().find(|(other, _)| other.ty() == list.ty() && bytes(other) == bytes(list));
+    if let Some((_, dictionary)) = same {
+        return Arc::clone(dictionary);
+    }
+    let mut values = elements.flatten();
+    values.set_validity(None);
+    let dictionary = Dictionary::new(values);
+    known.push((list.clone(), Arc::clone(&dictionary)));
+    dictionary
+}
+
 /// A run of output rows: the input row of each, and which of its elements.
 #[derive(Default)]
 struct Run {
@@ -93,25 +147,30 @@ struct Run {
 struct Local {
     state: ProgramState,
     part_rows: PartRows,
+    known: Known,
 }
 
 impl Operator for Unnest {
     fn local(&self) -> LocalState {
-        Box::new(Local { state: self.options.lists.state(), part_rows: PartRows::default() })
+        Box::new(Local {
+            state: self.options.lists.state(),
+            part_rows: PartRows::default(),
+            known: Known::new(),
+        })
     }
 
     fn process(&self, input: Batch, local: &mut LocalState, push: Push<'_>) -> Result<Flow> {
         let local = local.downcast_mut::<Local>().ok_or_else(|| Error::internal("unnest state"))?;
-        let Local { state, part_rows } = local;
+        let Local { state, part_rows, known } = local;
         if !self.options.lists.may_be_repeated() {
-            let elements = self.elements(state, &input)?;
+            let elements = self.elements(state, known, &input)?;
             return self.push_all(&input, &elements, push);
         }
         let mut flow = Flow::More;
         part_rows.each(
             &input,
             &self.budget,
-            |part| self.elements(state, part),
+            |part| self.elements(state, known, part),
             |part, elements| {
                 flow = self.push_all(part, &elements, &mut *push)?;
                 Ok(flow == Flow::More)
@@ -123,10 +182,19 @@ impl Operator for Unnest {
 
 impl Unnest {
     /// The elements of all lists of a batch. Those of fixed width, and views of others, are asked for when they are taken out.
-    fn elements(&self, state: &mut ProgramState, input: &Batch) -> Result<Vec<Elements>> {
-        let lists = self.options.lists.eval_all(state, input)?;
-        let types = self.options.elements.iter();
-        lists.iter().zip(types).map(|(list, element)| Elements::of(list, element)).collect()
+    fn elements(&self, state: &mut ProgramState, known: &mut Known, input: &Batch) -> Result<Vec<Elements>> {
+        let made = self.options.lists.eval_all(state, input)?;
+        let mut rest = &made[..];
+        let mut elements = Vec::with_capacity(self.options.elements.len());
+        for (count, element) in self.options.elements_made.iter().zip(&self.options.elements) {
+            let (own, others) = rest.split_at(count.unwrap_or(1));
+            rest = others;
+            elements.push(match (count, own) {
+                (None, [list]) => Elements::Lists(Lists::of(list, element, known)?),
+                _ => Elements::Made(Interleaved::new(element, own)),
+            });
+        }
+        Ok(elements)
     }
 
     /// Pushes a row per element.
@@ -157,12 +225,8 @@ impl Unnest {
         let mut columns: Vec<Vector> =
             options.passed.iter().map(|&index| input.column(index).take(&run.rows)).collect();
         // The elements of one list lie in the order of the rows, whatever their counts.
-        let in_order =
-            elements.len() == 1 && !options.keep_empty && elements.iter().all(|list| list.lie_in_order(run));
-        let made = |&index: &usize| {
-            let list: &Elements = &elements[index];
-            if in_order { list.slice(run) } else { gathered(list, run) }
-        };
+        let in_order = elements.len() == 1 && !options.keep_empty;
+        let made = |&index: &usize| elements[index].gathered(run, in_order);
         columns.extend(options.made.iter().map(made));
         if options.ordinality {
             let is_filler = |at: usize| {
@@ -182,7 +246,7 @@ impl Unnest {
 }
 
 /// The elements of a run; NULL behind the end of a list.
-fn gathered(list: &Elements, run: &Run) -> Vector {
+fn gathered(list: &Lists, run: &Run) -> Vector {
     let within = |at: usize| (run.numbers[at] as usize) < list.count(run.rows[at] as usize);
     if list.child.is_empty() {
         return Vector::nulls(list.child.logical_type(), run.rows.len());
@@ -191,8 +255,13 @@ fn gathered(list: &Elements, run: &Run) -> Vector {
         if within(at) { list.start(run.rows[at] as usize) + run.numbers[at] } else { 0 }
     };
     let positions: Vec<u32> = (0..run.rows.len()).map(position).collect();
+    let all_within = (0..run.rows.len()).all(within);
+    if let Some(dictionary) = list.dictionary.as_ref().filter(|_| all_within) {
+        let len = positions.len();
+        return Vector::dictionary(Arc::clone(dictionary), Buffer::from_vec(positions), len, None);
+    }
     let mut values = list.child.take(&positions);
-    if !(0..run.rows.len()).all(within) {
+    if !all_within {
         let validity =
             Bitmap::from_fn(positions.len(), |at| within(at) && !list.child.is_null(positions[at] as usize));
         values.set_validity(Some(validity));

@@ -8,6 +8,7 @@
 mod constants;
 mod hoist;
 mod join;
+mod known;
 mod leaf;
 mod ordered;
 mod recursive;
@@ -389,6 +390,9 @@ impl<'a> Planner<'a> {
         let Plan::Aggregate { input, groups, aggregates } = plan else {
             return Err(Error::internal("not an aggregation"));
         };
+        if let Some(known) = self.lower_known(node, plan)? {
+            return Ok(known);
+        }
         let exprs = groups.iter().map(|(_, e)| e).chain(aggregates.iter().flat_map(|(_, a)| a.expressions()));
         let below = with_expressions(&Needed::new(), exprs);
         // A filter on a grouping column removes whole groups, so it may run below.

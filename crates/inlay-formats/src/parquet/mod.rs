@@ -474,6 +474,43 @@ impl TableSource for ParquetSource {
         self.files.iter().all(|file| file.bytes.may_wait())
     }
 
+    fn known_row_count(&self) -> Option<u64> {
+        let groups = self.files.iter().flat_map(|file| file.metadata.metadata().row_groups());
+        groups.map(|group| u64::try_from(group.num_rows()).ok()).sum()
+    }
+
+    fn known_extreme(&self, column: usize, greatest: bool) -> Option<Value> {
+        let ty = &self.columns.get(column)?.ty;
+        let mut found = Value::Null;
+        for file in self.files.iter() {
+            let leaf = file.leaf_of(column)?;
+            for group in file.metadata.metadata().row_groups() {
+                let rows = u64::try_from(group.num_rows()).ok()?;
+                if rows == 0 {
+                    continue;
+                }
+                let statistics = group.columns().get(leaf)?.statistics()?;
+                let bounds = Bounds::of(statistics, ty.clone(), file.is_as_stored(column), rows);
+                let value = bounds.extreme(statistics, greatest)?;
+                let is_better = match found.total_cmp(&value) {
+                    _ if value.is_null() => false,
+                    _ if found.is_null() => true,
+                    order => {
+                        if greatest {
+                            order.is_lt()
+                        } else {
+                            order.is_gt()
+                        }
+                    }
+                };
+                if is_better {
+                    found = value;
+                }
+            }
+        }
+        Some(found)
+    }
+
     fn scan(&self, request: ScanRequest) -> Result<Box<dyn SourceScan>> {
         let row_groups = self.row_groups(&request.filters);
         Ok(Box::new(scan::ParquetScan::new(&self.files, &self.columns, row_groups, request)))

@@ -72,6 +72,18 @@ impl Bounds {
         self.max.as_ref()
     }
 
+    /// The largest value or the smallest one, NULL if there is none, where the statistics are not only a bound: texts may be cut, and
+    /// NaN is in no statistics.
+    pub fn extreme(&self, statistics: &Statistics, greatest: bool) -> Option<Value> {
+        if self.null_count == Some(self.rows) {
+            return Some(Value::Null);
+        }
+        let is_text = matches!(statistics, Statistics::ByteArray(_));
+        let is_exact = if greatest { statistics.max_is_exact() } else { statistics.min_is_exact() };
+        let value = if greatest { self.max() } else { self.min() };
+        value.filter(|_| !self.is_float && (is_exact || !is_text)).cloned()
+    }
+
     /// Whether some row may satisfy the predicate; true when in doubt.
     pub fn may_match(&self, predicate: &SegmentPredicate) -> bool {
         if matches!(predicate, SegmentPredicate::IsNull) {

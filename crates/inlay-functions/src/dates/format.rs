@@ -183,19 +183,21 @@ fn strftime(
             write(row, is_finite_timestamp(at).then_some(moment), at < 0, text)
         });
     }
-    let (days, is_date) = (Days::of(moments), moments.logical_type() == Date);
-    let ends = (i64::MAX.div_euclid(MICROS_PER_DAY), (-i64::MAX).div_euclid(MICROS_PER_DAY));
+    let is_date = *moments.ty() == Date;
+    if is_date {
+        let days = Column::<i32>::of(moments);
+        return write_text(&args, len, out, |row, text| {
+            let days = days.get(row);
+            let moment = Moment { days, nanos: 0, offset: 0, zone: "" };
+            write(row, is_finite_date(days).then_some(moment), days < 0, text)
+        });
+    }
+    let values = Column::<i64>::of(moments);
     write_text(&args, len, out, |row, text| {
-        let (days, micros) = days.get(row);
-        let is_finite = if is_date {
-            is_finite_date(days)
-        } else {
-            let at = i128::from(days) * i128::from(MICROS_PER_DAY) + i128::from(micros);
-            let is_end = i64::from(days) == ends.0 || i64::from(days) == ends.1;
-            !is_end || at.unsigned_abs() != i64::MAX as u128
-        };
+        let at = values.get(row);
+        let (days, micros) = (at.div_euclid(MICROS_PER_DAY) as i32, at.rem_euclid(MICROS_PER_DAY));
         let moment = Moment { days, nanos: micros * 1000, offset: 0, zone: "" };
-        write(row, is_finite.then_some(moment), days < 0, text)
+        write(row, is_finite_timestamp(at).then_some(moment), at < 0, text)
     })
 }
 

@@ -2,11 +2,13 @@
 
 use super::finite::hide_infinite;
 use super::part::days_since_monday;
-use crate::columns::{Column, write_text};
+use crate::columns::{Column, computed_rows};
 use crate::registry::{Function, Overloads, Signature};
+use inlay_kernels::apply::{finish, null_argument};
 use inlay_types::LogicalType::{Date, Timestamp, TimestampTz, Varchar};
 use inlay_types::datetime::{MICROS_PER_DAY, civil_from_days};
-use inlay_types::{Result, Vector};
+use inlay_types::{Dictionary, Result, Vector, VectorBuilder};
+use std::sync::{Arc, OnceLock};
 
 /// See the module documentation.
 pub(crate) static FUNCTIONS: &[Function] = &[
@@ -76,23 +78,43 @@ impl<'a> Days<'a> {
     }
 }
 
-fn month_name(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    let days = Days::of(args[0]);
-    write_text(args, len, out, |row, text| {
-        let (_, month, _) = civil_from_days(days.get(row).0);
-        text.extend_from_slice(MONTHS[month as usize - 1].as_bytes());
-        Ok(())
-    })?;
+/// Names by number.
+type Names = OnceLock<Arc<Dictionary>>;
+
+/// A name for each row, as codes of all names.
+fn named(
+    args: &[&Vector],
+    len: usize,
+    out: &mut Vector,
+    (known, names): (&'static Names, &[&str]),
+    number: impl Fn(usize) -> u32,
+) -> Result<()> {
+    if null_argument(args, &Varchar, len, out) {
+        return Ok(());
+    }
+    let dictionary = known.get_or_init(|| {
+        let mut values = VectorBuilder::new(Varchar, names.len());
+        names.iter().for_each(|name| values.push_bytes(name.as_bytes()));
+        Dictionary::new(values.finish())
+    });
+    let rows = computed_rows(args, len);
+    out.reset_dictionary(Arc::clone(dictionary), rows);
+    for (row, code) in out.codes_mut().iter_mut().enumerate() {
+        *code = number(row);
+    }
+    finish(args, rows, len, out)?;
     hide_infinite(args, len, out);
     Ok(())
 }
 
-fn day_name(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+fn month_name(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+    static KNOWN: Names = OnceLock::new();
     let days = Days::of(args[0]);
-    write_text(args, len, out, |row, text| {
-        text.extend_from_slice(DAYS[days_since_monday(days.get(row).0) as usize].as_bytes());
-        Ok(())
-    })?;
-    hide_infinite(args, len, out);
-    Ok(())
+    named(args, len, out, (&KNOWN, &MONTHS), |row| civil_from_days(days.get(row).0).1 - 1)
+}
+
+fn day_name(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+    static KNOWN: Names = OnceLock::new();
+    let days = Days::of(args[0]);
+    named(args, len, out, (&KNOWN, &DAYS), |row| days_since_monday(days.get(row).0) as u32)
 }

@@ -67,9 +67,13 @@ fn strptime(
     }
     let (texts, formats) = (TextColumn::of(args[0]), TextColumn::of(args[1]));
     let constant = if args[1].is_constant() { Some(parse_format(formats.get(0))?) } else { None };
+    let is_plain = *ty == Timestamp && constant.as_deref().is_some_and(is_plain);
     let mut failed = Vec::new();
     per_row(args, ty, len, out, |row| {
         let text = texts.get(row);
+        if is_plain && let Some(at) = constant.as_deref().and_then(|pieces| read_plain(pieces, text)) {
+            return Ok(at);
+        }
         let parsed = match &constant {
             Some(pieces) => read(pieces, text, ty, zone),
             None => read(&parse_format(formats.get(row))?, text, ty, zone),
@@ -100,6 +104,62 @@ fn strptime(
         out.set_validity(Some(validity));
     }
     Ok(())
+}
+
+/// Whether a format begins with a number and has nothing but numbers of dates and clocks, with separators between.
+fn is_plain(pieces: &[Piece]) -> bool {
+    matches!(pieces.first(), Some(Piece::Field(..)))
+        && pieces.iter().all(|piece| match piece {
+            Piece::Text(literal) => literal[..] == *b" " || !literal.contains(&b' '),
+            Piece::Field(letter, _) => b"YmdHMS".contains(letter),
+        })
+}
+
+/// Reads by a format that is plain; `None`: that is for [`read`] to say, with the reason.
+#[inline]
+fn read_plain(pieces: &[Piece], text: &[u8]) -> Option<i64> {
+    let (mut year, mut month, mut day, mut clock) = (1900, 1, 1, [0i64; 3]);
+    let mut at = 0;
+    let digit =
+        |at: usize| text.get(at).map(|byte| i64::from(byte.wrapping_sub(b'0'))).filter(|digit| *digit < 10);
+    for piece in pieces {
+        let letter = match piece {
+            Piece::Text(literal) => {
+                if !text.get(at..)?.starts_with(literal) {
+                    return None;
+                }
+                at += literal.len();
+                continue;
+            }
+            Piece::Field(letter, _) => *letter,
+        };
+        let mut number = digit(at)?;
+        at += 1;
+        for _ in 1..if letter == b'Y' { 4 } else { 2 } {
+            let Some(digit) = digit(at) else { break };
+            number = number * 10 + digit;
+            at += 1;
+        }
+        match letter {
+            b'Y' => year = number as i32,
+            b'm' => month = number as u32,
+            b'd' => day = number as u32,
+            b'H' => clock[0] = number,
+            b'M' => clock[1] = number,
+            _ => clock[2] = number,
+        }
+    }
+    let [hour, minute, second] = clock;
+    let exists = at == text.len()
+        && (1..=12).contains(&month)
+        && day >= 1
+        && day <= days_in_month(year, month)
+        && hour < 24
+        && minute < 60
+        && second < 60;
+    // Years have four digits at most.
+    let days = i64::from(days_from_civil(year, month, day));
+    exists.then_some(days * MICROS_PER_DAY + ((hour * 60 + minute) * 60 + second) * 1_000_000)
 }
 
 /// Fields read so far.

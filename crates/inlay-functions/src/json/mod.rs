@@ -11,12 +11,14 @@ pub(super) mod postgres;
 pub(super) mod rows;
 
 use super::columns::{Column, TextColumn, write_bytes, write_bytes_or_null};
+use crate::nested::rows::each_known;
 use crate::registry::{Function, Overloads, Signature};
 use inlay_kernels::apply::{joint_validity, per_row};
 use inlay_kernels::function::kernel;
+use inlay_kernels::json::packed::Writer;
 use inlay_kernels::json::scan::{Raw, Scanned, is_document, part_at};
 use inlay_kernels::json::value::{Json, Path};
-use inlay_kernels::json::values::{is_plain, push_value};
+use inlay_kernels::json::values::is_plain;
 use inlay_kernels::resolve::{ArgType, ResolveOptions, Resolved};
 use inlay_types::LogicalType::{BigInt, Boolean, Json as JsonType, UBigInt, Varchar};
 use inlay_types::digits::push_integer;
@@ -439,85 +441,56 @@ fn json_contains(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
 /// Parts compared for one row, so that nested arrays cannot take forever.
 const COMPARISONS_MAX: u32 = 1 << 24;
 
-/// The type as which a value is written: fractions as DOUBLE if it has all their digits, everything else as its text.
-fn written_as(ty: &LogicalType) -> LogicalType {
-    match ty {
-        LogicalType::Real | LogicalType::Decimal { precision: ..=15, .. } => LogicalType::Double,
+/// The type as which a value is written, and how: fractions as DOUBLE if it has all their digits, whose text is taken since it tells -0.0 from 0.0, and what has
+/// no way of its own as its text.
+fn written_as(ty: &LogicalType) -> (LogicalType, Writer) {
+    use LogicalType as T;
+    let taken = match ty {
+        T::TinyInt | T::SmallInt | T::Integer | T::BigInt | T::UTinyInt | T::USmallInt | T::UInteger => {
+            ty.clone()
+        }
+        T::Boolean | Varchar | JsonType => ty.clone(),
+        T::Double | T::Real | T::Decimal { precision: ..=15, .. } => T::Double,
         _ => Varchar,
-    }
+    };
+    let is_number = taken == T::Double || taken == Varchar && is_plain(ty);
+    let writer = if is_number { Writer::Number } else { Writer::of(&taken) };
+    (taken, writer)
 }
 
-/// The texts of an argument, and where needed the vector that holds them.
-fn texts(arg: &Vector) -> Result<Vector> {
-    let mut texts = Vector::empty(Varchar);
-    inlay_kernels::cast::cast(arg, &Varchar, false, &mut texts)?;
-    Ok(texts)
+/// The types and ways of arguments; every other one of an object is a key.
+fn written_args(args: &[ArgType], is_object: bool) -> (Vec<LogicalType>, Vec<Writer>) {
+    let one = |(index, arg): (usize, &ArgType)| {
+        if is_object && index % 2 == 0 { (Varchar, Writer::Text) } else { written_as(&arg.ty) }
+    };
+    args.iter().enumerate().map(one).unzip()
 }
 
 fn resolve_to_json(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
     let [arg] = args else { return None };
-    let plain = is_plain(&arg.ty);
-    let kernel = kernel(move |args, len, out| {
-        let texts = texts(args[0])?;
-        let source = TextColumn::of(&texts);
-        write_bytes(JsonType, args, len, out, |row, text| {
-            push_value(source.text(row), plain, text);
-            Ok(())
+    let (taken, writer) = written_as(&arg.ty);
+    let kernel = kernel(move |args: &[&Vector], len: usize, out: &mut Vector| {
+        let texts = nested::with_texts(args, std::slice::from_ref(&writer))?;
+        let args = &texts.iter().collect::<Vec<_>>()[..];
+        each_known(args, &JsonType, len, out, |args, row, out| {
+            out.push_with(|text| {
+                writer.write(args.get(0, row), text);
+                Ok(())
+            })
         })
     });
-    Some(Resolved::infallible(vec![written_as(&arg.ty)], JsonType, kernel))
+    Some(Resolved::infallible(vec![taken], JsonType, kernel))
 }
 
 fn resolve_array(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
-    let plain: Vec<bool> = args.iter().map(|arg| is_plain(&arg.ty)).collect();
-    let types = args.iter().map(|arg| written_as(&arg.ty)).collect();
-    let kernel = kernel(move |args, len, out| {
-        let texts = args.iter().map(|arg| texts(arg)).collect::<Result<Vec<Vector>>>()?;
-        let columns: Vec<TextColumn<'_>> = texts.iter().map(TextColumn::of).collect();
-        write_bytes_or_null(JsonType, args, len, out, |row, text| {
-            text.push(b'[');
-            for (index, column) in columns.iter().enumerate() {
-                if index > 0 {
-                    text.push(b',');
-                }
-                match args[index].is_null(row) {
-                    true => text.extend_from_slice(b"null"),
-                    false => push_value(column.text(row), plain[index], text),
-                }
-            }
-            text.push(b']');
-            Ok(true)
-        })
-    });
-    Some(Resolved::infallible(types, JsonType, kernel))
+    let (types, writers) = written_args(args, false);
+    Some(Resolved::infallible(types, JsonType, nested::made(writers, false)))
 }
 
 fn resolve_object(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
     if !args.len().is_multiple_of(2) {
         return None;
     }
-    let plain: Vec<bool> = args.iter().map(|arg| is_plain(&arg.ty)).collect();
-    let taken = |(index, arg): (usize, &ArgType)| if index % 2 == 0 { Varchar } else { written_as(&arg.ty) };
-    let types = args.iter().enumerate().map(taken).collect();
-    let kernel = kernel(move |args, len, out| {
-        let texts = args.iter().map(|arg| texts(arg)).collect::<Result<Vec<Vector>>>()?;
-        let columns: Vec<TextColumn<'_>> = texts.iter().map(TextColumn::of).collect();
-        write_bytes_or_null(JsonType, args, len, out, |row, text| {
-            text.push(b'{');
-            for (index, column) in columns.iter().enumerate() {
-                let is_key = index % 2 == 0;
-                if index > 0 {
-                    text.push(if is_key { b',' } else { b':' });
-                }
-                match (args[index].is_null(row), is_key) {
-                    (true, true) => return Err(Error::invalid_argument("json_object: a key is NULL")),
-                    (true, false) => text.extend_from_slice(b"null"),
-                    (false, _) => push_value(column.text(row), plain[index] && !is_key, text),
-                }
-            }
-            text.push(b'}');
-            Ok(true)
-        })
-    });
-    Some(Resolved::fallible(types, JsonType, kernel))
+    let (types, writers) = written_args(args, true);
+    Some(Resolved::fallible(types, JsonType, nested::made(writers, true)))
 }

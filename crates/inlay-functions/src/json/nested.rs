@@ -3,10 +3,12 @@
 //! Lists and rows without names are arrays, structs, maps and unions are objects. Reading takes the parts that the type asks
 //! for: fields that are missing are NULL, others are passed over. Depth is bounded by that of the type.
 
-use crate::nested::rows::{Part, each, each_known};
+use crate::nested::rows::{Output, Part, each, each_known};
 use crate::registry::{Function, Overloads};
-use inlay_kernels::function::kernel;
+use inlay_kernels::function::{ScalarKernel, kernel};
 use inlay_kernels::json::packed::Writer;
+use inlay_kernels::json::scan::{Scanned, part_at};
+use inlay_kernels::json::typed::Typed;
 use inlay_kernels::json::value::{Json, Path};
 use inlay_kernels::json::values::as_type;
 use inlay_kernels::resolve::{ArgType, ResolveOptions, Resolved};
@@ -14,6 +16,7 @@ use inlay_types::LogicalType::{self, Varchar};
 use inlay_types::logical_type::Field;
 use inlay_types::nested::write::push_value;
 use inlay_types::{Error, Result, Value, Vector};
+use std::sync::Arc;
 
 /// See the module documentation.
 pub(crate) static FUNCTIONS: &[Function] = &[
@@ -110,8 +113,33 @@ fn resolve_made(args: &[ArgType], is_object: bool) -> Option<Resolved> {
     let taken = |(index, arg): (usize, &ArgType)| if is_key(index) { Varchar } else { arg.ty.clone() };
     let types: Vec<LogicalType> = args.iter().enumerate().map(taken).collect();
     let writers: Vec<Writer> = types.iter().map(Writer::of).collect();
-    let kernel = kernel(move |args, len, out| {
-        each(args, &LogicalType::Json, len, out, |args, row, out| {
+    Some(Resolved::fallible(types, LogicalType::Json, made(writers, is_object)))
+}
+
+/// The arguments, those that are written as texts of numbers as texts.
+pub(super) fn with_texts(args: &[&Vector], writers: &[Writer]) -> Result<Vec<Vector>> {
+    let one = |(arg, writer): (&&Vector, &Writer)| match writer {
+        Writer::Number => {
+            let mut texts = Vector::empty(Varchar);
+            inlay_kernels::cast::cast(arg, &Varchar, false, &mut texts)?;
+            Ok(texts)
+        }
+        _ => Ok((*arg).clone()),
+    };
+    args.iter().zip(writers).map(one).collect()
+}
+
+/// A document of the arguments: an object of keys and values by turns, or an array.
+pub(super) fn made(writers: Vec<Writer>, is_object: bool) -> Arc<dyn ScalarKernel> {
+    let is_key = move |arg: usize| is_object && arg.is_multiple_of(2);
+    kernel(move |args: &[&Vector], len: usize, out: &mut Vector| {
+        if args.is_empty() {
+            let mut one = Output::new(&LogicalType::Json);
+            one.push(Some(if is_object { b"{}" } else { b"[]" }))?;
+            return inlay_kernels::apply::make_constant(&one.finish(), len, out);
+        }
+        let texts = with_texts(args, &writers)?;
+        each(&texts.iter().collect::<Vec<_>>(), &LogicalType::Json, len, out, |args, row, out| {
             out.push_with(|text| {
                 text.push(if is_object { b'{' } else { b'[' });
                 for (arg, writer) in writers.iter().enumerate() {
@@ -128,8 +156,7 @@ fn resolve_made(args: &[ArgType], is_object: bool) -> Option<Resolved> {
                 Ok(())
             })
         })
-    });
-    Some(Resolved::fallible(types, LogicalType::Json, kernel))
+    })
 }
 
 pub(super) fn is_text(arg: &ArgType) -> bool {
@@ -144,8 +171,18 @@ fn resolve_keys(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
     let returns = ty.clone();
     let kernel = kernel(move |args, len, out| {
         each_known(args, &ty, len, out, |args, row, out| {
-            let document = Json::parse(args.text(0, row).unwrap_or_default())?;
+            let text = args.text(0, row).unwrap_or_default();
             let path = args.text(1, row).map(Path::parse).transpose()?;
+            match part_at(text, path.as_ref()) {
+                Scanned::Nothing => return out.push(None),
+                Scanned::Part(raw) => {
+                    if let Some(keys) = raw.keys() {
+                        return out.push_texts(|list| keys.iter().try_for_each(|key| list.push(key)));
+                    }
+                }
+                Scanned::Unknown => {}
+            }
+            let document = Json::parse(text)?;
             let part = match &path {
                 None => Some(&document),
                 Some(path) => path.find(&document).first().copied(),
@@ -171,11 +208,18 @@ fn resolve_transform(args: &[ArgType], strict: bool) -> Result<Option<Resolved>>
     };
     let ty = described(&Json::parse(structure)?)?;
     ty.check_depth()?;
-    let returns = ty.clone();
+    let (returns, typed) = (ty.clone(), Typed::of(&ty, false));
     let kernel = kernel(move |vectors: &[&Vector], len: usize, out: &mut Vector| {
+        let mut bytes = Vec::new();
         each_known(vectors, &ty, len, out, |args, row, out| {
-            let document = Json::parse(args.text(0, row).unwrap_or_default())?;
-            match as_type(&document, &ty, strict)? {
+            let text = args.text(0, row).unwrap_or_default();
+            bytes.clear();
+            match typed.push_document(text, &mut bytes) {
+                Some(true) => return out.push(Some(&bytes)),
+                Some(false) => return out.push(None),
+                None => {}
+            }
+            match as_type(&Json::parse(text)?, &ty, strict)? {
                 Value::Null => out.push(None),
                 found => out.push_with(|out| push_value(&ty, &found, out)),
             }

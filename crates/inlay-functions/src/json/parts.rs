@@ -7,13 +7,13 @@ use super::nested::is_text;
 use crate::nested::rows::{Part, each_known};
 use crate::registry::Function;
 use inlay_kernels::function::kernel;
-use inlay_kernels::json::scan::{Scanned, part_at};
+use inlay_kernels::json::scan::{Raw, Scanned, part_at, part_of_checked};
 use inlay_kernels::json::value::{Json, Path};
 use inlay_kernels::json::values::text_of;
 use inlay_kernels::resolve::{ArgType, Resolved};
 use inlay_types::LogicalType::{self, Boolean, UBigInt, Varchar};
-use inlay_types::nested::{Sequence, write::push_value};
-use inlay_types::{Result, Value};
+use inlay_types::Result;
+use inlay_types::nested::{Sequence, write::push_sequence};
 
 /// What is wanted of each part.
 #[derive(Clone, Copy, PartialEq)]
@@ -137,13 +137,19 @@ fn resolve(args: &[ArgType], wanted: Wanted) -> Option<Resolved> {
     let kernel = kernel(move |args, len, out| {
         // The paths of the row before, which are mostly those of all rows.
         let (mut known, mut read) = (Vec::new(), Vec::new());
+        let (mut bytes, mut ends): (Vec<u8>, Vec<(usize, bool)>) = (Vec::new(), Vec::new());
         each_known(args, &ty, len, out, |args, row, out| {
             let text = args.text(0, row).unwrap_or_default();
             if let Some(path) = &wildcard {
                 let document = Json::parse(text)?;
                 let found = path.find(&document);
-                let parts = found.into_iter().map(|part| part_of(Some(part), wanted));
-                return push(&element, parts.collect::<Result<_>>()?, out);
+                let mut parts = Vec::with_capacity(found.len());
+                for part in found {
+                    let mut bytes = Vec::new();
+                    let is_there = push_part(Some(part), wanted, &mut bytes)?;
+                    parts.push(is_there.then_some(bytes));
+                }
+                return push(&element, parts, out);
             }
             let paths = args.get(1, row).unwrap_or_default();
             if known != paths || read.is_empty() {
@@ -155,15 +161,36 @@ fn resolve(args: &[ArgType], wanted: Wanted) -> Option<Resolved> {
             if read.is_empty() {
                 Json::parse(text)?;
             }
-            let mut parts = Vec::with_capacity(read.len());
+            bytes.clear();
+            ends.clear();
+            // The first look at a document checks all of it.
+            let mut is_checked = false;
             for path in &read {
-                parts.push(match part_at(text, Some(path)) {
-                    Scanned::Nothing => part_of(None, wanted)?,
-                    Scanned::Part(raw) => part_of(Some(&Json::parse(raw.text)?), wanted)?,
-                    Scanned::Unknown => part_of(path.find(&Json::parse(text)?).first().copied(), wanted)?,
-                });
+                let found = if is_checked { part_of_checked(text, path) } else { part_at(text, Some(path)) };
+                is_checked |= found != Scanned::Unknown;
+                let known = match found {
+                    Scanned::Part(raw) => push_raw(raw, wanted, &mut bytes),
+                    Scanned::Nothing | Scanned::Unknown => None,
+                };
+                let is_there = match (known, found) {
+                    (Some(is_there), _) => is_there,
+                    (None, Scanned::Nothing) => push_part(None, wanted, &mut bytes)?,
+                    (None, Scanned::Part(raw)) => {
+                        push_part(Some(&Json::parse(raw.text)?), wanted, &mut bytes)?
+                    }
+                    (None, Scanned::Unknown) => {
+                        let document = Json::parse(text)?;
+                        push_part(path.find(&document).first().copied(), wanted, &mut bytes)?
+                    }
+                };
+                ends.push((bytes.len(), is_there));
             }
-            push(&element, parts, out)
+            let part = |index: usize| {
+                let from = if index == 0 { 0 } else { ends[index - 1].0 };
+                let (to, is_there) = ends[index];
+                is_there.then(|| &bytes[from..to])
+            };
+            out.push_with(|out| push_sequence(&element, ends.len(), part, out))
         })
     });
     Some(Resolved::fallible(vec![Varchar, paths], returns, kernel))
@@ -178,29 +205,36 @@ fn push(
     out.push_list(element, &parts)
 }
 
-/// The bytes of what is wanted of a part; `None` for NULL.
-fn part_of(part: Option<&Json<'_>>, wanted: Wanted) -> Result<Option<Vec<u8>>> {
-    if wanted == Wanted::Exists {
-        return Ok(Some(vec![u8::from(part.is_some())]));
+/// Appends what is wanted of a part as it is written; whether there is something, or NULL. `None`: its tree knows.
+fn push_raw(raw: Raw<'_>, wanted: Wanted, out: &mut Vec<u8>) -> Option<bool> {
+    match wanted {
+        Wanted::Document => super::raw_json(raw, out),
+        Wanted::Text => super::raw_plain(raw, out),
+        Wanted::Scalar | Wanted::Exists | Wanted::Type | Wanted::Length | Wanted::Keys => None,
     }
-    let Some(part) = part else { return Ok(None) };
-    Ok(match (wanted, part) {
-        (Wanted::Text | Wanted::Scalar, Json::Null) => None,
-        (Wanted::Text, Json::Text(text)) => Some(text.as_bytes().to_vec()),
-        (Wanted::Scalar, Json::Array(_) | Json::Object(_)) => None,
-        (Wanted::Type, part) => Some(part.type_name().as_bytes().to_vec()),
+}
+
+/// Appends the bytes of what is wanted of a part; whether there is something, or NULL.
+fn push_part(part: Option<&Json<'_>>, wanted: Wanted, out: &mut Vec<u8>) -> Result<bool> {
+    if wanted == Wanted::Exists {
+        out.push(u8::from(part.is_some()));
+        return Ok(true);
+    }
+    let Some(part) = part else { return Ok(false) };
+    match (wanted, part) {
+        (Wanted::Text | Wanted::Scalar, Json::Null) => return Ok(false),
+        (Wanted::Text, Json::Text(text)) => out.extend_from_slice(text.as_bytes()),
+        (Wanted::Scalar, Json::Array(_) | Json::Object(_)) => return Ok(false),
+        (Wanted::Type, part) => out.extend_from_slice(part.type_name().as_bytes()),
         (Wanted::Length, part) => {
             let count = if let Json::Array(items) = part { items.len() } else { 0 };
-            Some((count as u64).to_le_bytes().to_vec())
+            out.extend_from_slice(&(count as u64).to_le_bytes());
         }
         (Wanted::Keys, part) => {
             let members: &[_] = if let Json::Object(members) = part { members } else { &[] };
-            let values = members.iter().map(|(key, _)| Value::Varchar(key.to_string())).collect();
-            let mut bytes = Vec::new();
-            let ty = LogicalType::list(Varchar);
-            push_value(&ty, &Value::List { element: std::sync::Arc::new(Varchar), values }, &mut bytes)?;
-            Some(bytes)
+            push_sequence(&Varchar, members.len(), |index| Some(members[index].0.as_bytes()), out)?;
         }
-        (_, part) => Some(text_of(part).into_bytes()),
-    })
+        (_, part) => out.extend_from_slice(text_of(part).as_bytes()),
+    }
+    Ok(true)
 }

@@ -1,7 +1,7 @@
 //! Structs changed and asked: fields added, replaced, joined, named and found.
 
 use super::explained;
-use super::rows::{Part, each, each_known};
+use super::rows::{Part, computed, each, each_known, finish};
 use super::structs::{named_fields, pack};
 use crate::registry::Function;
 use inlay_kernels::coercion::common_argument_type;
@@ -10,8 +10,8 @@ use inlay_kernels::resolve::{ArgType, Resolved};
 use inlay_types::LogicalType::{Boolean, Integer, Varchar};
 use inlay_types::logical_type::Field;
 use inlay_types::nested::read::StructLayout;
-use inlay_types::nested::write;
-use inlay_types::{Error, LogicalType, Result};
+use inlay_types::nested::{extract_field, pack_struct};
+use inlay_types::{Error, LogicalType, Result, Vector};
 use std::sync::Arc;
 
 /// See the module documentation.
@@ -84,25 +84,24 @@ enum Source {
     Field(usize, usize),
 }
 
-/// A struct of fields that lie in the arguments.
+/// A struct of fields that lie in the arguments; NULL where the first one is.
 fn gathered(args: &[ArgType], fields: Vec<Field>, sources: Vec<Source>) -> Option<Resolved> {
-    let LogicalType::Struct(fields) = pack(fields)?.return_type else { return None };
-    let ty = LogicalType::Struct(Arc::clone(&fields));
-    let layouts: Vec<Option<StructLayout>> =
-        args.iter().map(|arg| fields_of(arg).map(|fields| StructLayout::new(fields))).collect();
+    let ty = pack(fields)?.return_type;
     let types = args.iter().map(|arg| arg.ty.clone()).collect();
-    let (returns, packer) = (ty.clone(), write::StructPacker::new(&fields));
-    let kernel = kernel(move |args, len, out| {
-        each(args, &ty, len, out, |args, row, out| {
-            if args.get(0, row).is_none() {
-                return out.push(None);
-            }
-            let part = |field: usize| match sources[field] {
-                Source::Argument(arg) => args.get(arg, row),
-                Source::Field(arg, field) => layouts[arg].as_ref()?.field(args.get(arg, row)?, field),
-            };
-            out.push_with(|out| packer.push(part, out))
-        })
+    let returns = ty.clone();
+    let kernel = kernel(move |args: &[&Vector], len: usize, out: &mut Vector| {
+        let (rows, taken) = computed(args, len);
+        let flat: Vec<Vector> = taken
+            .iter()
+            .map(|arg| if matches!(arg.ty(), LogicalType::Struct(_)) { arg.flatten() } else { arg.clone() })
+            .collect();
+        let part = |source: &Source| match *source {
+            Source::Argument(arg) => Ok(flat[arg].clone()),
+            Source::Field(arg, field) => extract_field(&flat[arg], field),
+        };
+        let parts = sources.iter().map(part).collect::<Result<Vec<Vector>>>()?;
+        let validity = flat.first().and_then(Vector::validity);
+        finish(pack_struct(&ty, &parts.iter().collect::<Vec<_>>(), rows, validity)?, rows, len, out)
     });
     Some(Resolved::infallible(types, returns, kernel))
 }
@@ -153,11 +152,17 @@ fn resolve_concat(args: &[ArgType]) -> Result<Option<Resolved>> {
     Ok(gathered(args, fields, sources))
 }
 
+/// The bytes do not tell the names of fields.
 fn resolve_values(args: &[ArgType]) -> Option<Resolved> {
     let [source] = args else { return None };
-    let fields = fields_of(source)?;
-    let unnamed = fields.iter().map(|field| Field::new("", field.ty.clone())).collect();
-    gathered(args, unnamed, (0..fields.len()).map(|field| Source::Field(0, field)).collect())
+    let unnamed = fields_of(source)?.iter().map(|field| Field::new("", field.ty.clone())).collect();
+    let ty = pack(unnamed)?.return_type;
+    let returns = ty.clone();
+    let kernel = kernel(move |args: &[&Vector], _: usize, out: &mut Vector| {
+        *out = args[0].clone().reinterpret(ty.clone());
+        Ok(())
+    });
+    Some(Resolved::infallible(vec![source.ty.clone()], returns, kernel))
 }
 
 fn resolve_keys(args: &[ArgType]) -> Option<Resolved> {

@@ -1,12 +1,13 @@
 //! `[1, 2]`: lists from values.
 
 use super::meeting_type;
-use super::rows::each;
+use super::rows::finish;
+use crate::columns::computed_rows;
 use crate::registry::Function;
 use inlay_kernels::function::kernel;
 use inlay_kernels::resolve::{ArgType, ResolveOptions, Resolved};
 use inlay_types::LogicalType;
-use inlay_types::nested::write;
+use inlay_types::nested::pack_elements;
 
 /// See the module documentation.
 pub(crate) static FUNCTIONS: &[Function] = &[
@@ -44,12 +45,10 @@ fn resolve_array(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
 
 fn resolve_as(args: &[ArgType], element: LogicalType, ty: LogicalType) -> Option<Resolved> {
     ty.check_depth().ok()?;
-    let (returns, types) = (ty.clone(), vec![element.clone(); args.len()]);
+    let (returns, types) = (ty.clone(), vec![element; args.len()]);
     let kernel = kernel(move |args, len, out| {
-        each(args, &ty, len, out, |args, row, out| {
-            let get = |arg| args.get(arg, row);
-            out.push_with(|out| write::push_sequence(&element, args.len(), get, out))
-        })
+        let rows = computed_rows(args, len);
+        finish(pack_elements(&ty, args, rows)?, rows, len, out)
     });
     Some(Resolved::infallible(types, returns, kernel))
 }

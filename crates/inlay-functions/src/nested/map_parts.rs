@@ -1,16 +1,16 @@
 //! Keys, values and entries of maps, and maps put together.
 
 use super::maps::{all, find, keyed, push_map};
-use super::rows::{Args, Part, each, each_known};
+use super::rows::{Args, Part, computed, each, each_known, finish};
 use crate::registry::Function;
 use inlay_kernels::coercion::common_type;
 use inlay_kernels::function::kernel;
 use inlay_kernels::resolve::{ArgType, Resolved};
-use inlay_types::LogicalType;
-use inlay_types::LogicalType::Boolean;
+use inlay_types::LogicalType::{self, Boolean};
+use inlay_types::Vector;
 use inlay_types::logical_type::Field;
 use inlay_types::nested::read::{map_lists, map_parts};
-use inlay_types::nested::write;
+use inlay_types::nested::{pack_lists, pack_struct, unpack_maps};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -108,25 +108,17 @@ fn resolve_side(args: &[ArgType], side: Side) -> Option<Resolved> {
 fn resolve_entries(args: &[ArgType]) -> Option<Resolved> {
     let [map] = args else { return None };
     let types = map_types(map)?;
-    let fields = [Field::new("key", types.0.clone()), Field::new("value", types.1.clone())];
-    let entry = LogicalType::Struct(fields.to_vec().into());
+    let fields = vec![Field::new("key", types.0.clone()), Field::new("value", types.1.clone())];
+    let entry = LogicalType::Struct(fields.into());
     let ty = LogicalType::list(entry.clone());
     ty.check_depth().ok()?;
-    let (returns, packer) = (ty.clone(), write::StructPacker::new(&fields));
-    let kernel = kernel(move |args, len, out| {
-        let mut bytes = Vec::new();
-        each_known(args, &ty, len, out, |args, row, out| {
-            let (keys, values) = map_parts(&types, args.get(0, row).unwrap_or_default());
-            out.push_texts(|entries| {
-                for index in 0..keys.len().min(values.len()) {
-                    let pair = [keys.get(index), values.get(index)];
-                    bytes.clear();
-                    packer.push(|field| pair[field], &mut bytes)?;
-                    entries.push(&bytes)?;
-                }
-                Ok(())
-            })
-        })
+    let returns = ty.clone();
+    let kernel = kernel(move |args: &[&Vector], len: usize, out: &mut Vector| {
+        let (rows, taken) = computed(args, len);
+        let maps = taken[0].flatten();
+        let (keys, values, offsets) = unpack_maps(&maps)?;
+        let entries = pack_struct(&entry, &[&keys, &values], keys.len(), None)?;
+        finish(pack_lists(&ty, &entries, &offsets, maps.validity())?, rows, len, out)
     });
     Some(Resolved::infallible(vec![map.ty.clone()], returns, kernel))
 }

@@ -67,25 +67,30 @@ pub(crate) struct Output {
     nulls: Vec<u32>,
     len: usize,
     meter: Meter,
-    scratch: Vec<u8>,
 }
 
 impl Output {
     pub(crate) fn new(ty: &LogicalType) -> Self {
+        Self::of_rows(ty, 0)
+    }
+
+    /// One of so many rows.
+    fn of_rows(ty: &LogicalType, rows: usize) -> Self {
+        let width = fixed_width(ty);
         Self {
             ty: ty.clone(),
-            width: fixed_width(ty),
-            raw: Vec::new(),
-            views: Vec::new(),
+            width,
+            raw: Vec::with_capacity(rows * width.unwrap_or(0)),
+            views: Vec::with_capacity(if width.is_none() { rows } else { 0 }),
             heap: HeapBuilder::new(),
             nulls: Vec::new(),
             len: 0,
             meter: Meter::new(),
-            scratch: Vec::new(),
         }
     }
 
     /// Appends a value of the result's type.
+    #[inline]
     pub(crate) fn push(&mut self, part: Part<'_>) -> Result<()> {
         let bytes = part.unwrap_or_default();
         self.meter.add(bytes.len() + 8)?;
@@ -104,21 +109,38 @@ impl Output {
         Ok(())
     }
 
-    /// Appends what `write` writes. What is long stays where it was written.
+    /// Appends what `write` appends to the bytes of other values.
+    #[inline]
     pub(crate) fn push_with(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
-        let mut scratch = std::mem::take(&mut self.scratch);
-        scratch.clear();
-        let done = write(&mut scratch).and_then(|()| match self.width {
-            Some(_) => self.push(Some(&scratch)),
-            None => {
-                self.meter.add(scratch.len() + 8)?;
-                self.views.push(self.heap.push_from(&mut scratch));
-                self.len += 1;
-                Ok(())
-            }
-        });
-        self.scratch = scratch;
-        done
+        if self.width.is_some() {
+            let mut value = Vec::new();
+            write(&mut value)?;
+            return self.push(Some(&value));
+        }
+        let view = self.heap.push_with(write)?;
+        self.views.push(view);
+        self.len += 1;
+        self.meter.add(view.len() + 8)
+    }
+
+    /// Appends what `write` appends to the bytes of other values, unless it says that it could not; whether it did. The result's type
+    /// has no fixed width.
+    #[inline]
+    pub(crate) fn try_push_with(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Result<bool>) -> Result<bool> {
+        let done = |out: &mut Vec<u8>| match write(out) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(None),
+            Err(error) => Err(Some(error)),
+        };
+        let view = match self.heap.push_with(done) {
+            Ok(view) => view,
+            Err(None) => return Ok(false),
+            Err(Some(error)) => return Err(error),
+        };
+        self.views.push(view);
+        self.len += 1;
+        self.meter.add(view.len() + 8)?;
+        Ok(true)
     }
 
     /// Appends a list of texts, or of other values without fixed width, that `write` adds one by one: as many as there are, and
@@ -134,14 +156,17 @@ impl Output {
         self.push_with(|out| write::push_sequence(element, parts.len(), |index| parts[index], out))
     }
 
+    #[inline]
     pub(crate) fn push_bool(&mut self, value: bool) -> Result<()> {
         self.push(Some(&[u8::from(value)]))
     }
 
+    #[inline]
     pub(crate) fn push_int(&mut self, value: i64) -> Result<()> {
         self.push(Some(&value.to_le_bytes()))
     }
 
+    #[inline]
     pub(crate) fn push_double(&mut self, value: f64) -> Result<()> {
         self.push(Some(&value.to_le_bytes()))
     }
@@ -203,7 +228,7 @@ pub(crate) fn each(
 ) -> Result<()> {
     let rows = computed_rows(args, len);
     let parts = Args::of(args);
-    let mut output = Output::new(ty);
+    let mut output = Output::of_rows(ty, rows);
     for row in 0..rows {
         f(&parts, row, &mut output)?;
     }

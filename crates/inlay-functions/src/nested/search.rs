@@ -9,7 +9,9 @@ use inlay_kernels::resolve::{ArgType, Resolved};
 use inlay_types::LogicalType::{BigInt, Boolean, Integer, UBigInt};
 use inlay_types::limits::{self, Pace};
 use inlay_types::logical_type::Field;
-use inlay_types::nested::{Sequence, compare, find_fixed, fixed_width, write};
+use inlay_types::nested::{
+    Sequence, compare, find_fixed, fixed_width, pack_lists, pack_struct, unpack_lists, write,
+};
 use inlay_types::sorting::sort_by;
 use inlay_types::{Bitmap, Buffer, Error, Heap, LogicalType, Result, Vector};
 use std::collections::HashSet;
@@ -82,7 +84,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     Function::typed(
         "list_select",
         &["list_select(LIST, LIST of positions) -> LIST"],
-        |args, _| resolve_chosen(args, BigInt, select),
+        |args, _| resolve_select(args),
         "the elements at the positions given",
         "list_select([10, 20, 30, 40], [1, 4]) = '[10, 40]'",
     ).special_nulls()
@@ -90,7 +92,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     Function::typed(
         "list_where",
         &["list_where(LIST, LIST of BOOLEAN) -> LIST"],
-        |args, _| resolve_chosen(args, Boolean, keep_true),
+        |args, _| resolve_where(args),
         "the elements at whose positions another list is true",
         "list_where([10, 20, 30, 40], [true, false, false, true]) = '[10, 40]'",
     ).special_nulls()
@@ -183,13 +185,33 @@ fn two_lists(args: &[ArgType]) -> Option<(LogicalType, Vec<LogicalType>)> {
 
 type SetTest = fn(&[Part<'_>], &[Part<'_>]) -> Result<bool>;
 
-/// The different elements that are not NULL.
-fn set_of<'a>(parts: &[Part<'a>]) -> Result<HashSet<&'a [u8]>> {
-    let mut set = HashSet::with_capacity(parts.len());
-    for part in limits::steps(parts.len()) {
-        set.extend(parts[part?].iter().copied().flatten());
+/// Elements that are looked through one by one.
+const FEW: usize = 8;
+
+/// The different elements of a list that are not NULL.
+enum Known<'a> {
+    Few(Vec<&'a [u8]>),
+    Many(HashSet<&'a [u8]>),
+}
+
+impl<'a> Known<'a> {
+    fn of(parts: &[Part<'a>]) -> Result<Self> {
+        if parts.len() <= FEW {
+            return Ok(Self::Few(parts.iter().copied().flatten().collect()));
+        }
+        let mut set = HashSet::with_capacity(parts.len());
+        for part in limits::steps(parts.len()) {
+            set.extend(parts[part?].iter().copied().flatten());
+        }
+        Ok(Self::Many(set))
     }
-    Ok(set)
+
+    fn contains(&self, part: &[u8]) -> bool {
+        match self {
+            Self::Few(parts) => parts.contains(&part),
+            Self::Many(parts) => parts.contains(part),
+        }
+    }
 }
 
 /// Whether this holds of an element that is not NULL.
@@ -203,13 +225,13 @@ fn any(parts: &[Part<'_>], holds: impl Fn(&[u8]) -> bool) -> Result<bool> {
 }
 
 fn has_any(left: &[Part<'_>], right: &[Part<'_>]) -> Result<bool> {
-    let known = set_of(right)?;
+    let known = Known::of(right)?;
     any(left, |bytes| known.contains(bytes))
 }
 
 /// NULLs on the right are no elements.
 fn has_all(left: &[Part<'_>], right: &[Part<'_>]) -> Result<bool> {
-    let known = set_of(left)?;
+    let known = Known::of(left)?;
     Ok(!any(right, |bytes| !known.contains(bytes))?)
 }
 
@@ -226,6 +248,16 @@ fn resolve_sets(args: &[ArgType], test: SetTest) -> Option<Resolved> {
 
 /// Leaves the first of each of the elements that are not NULL.
 fn distinct(parts: &mut Vec<Part<'_>>) -> Result<()> {
+    if parts.len() <= FEW {
+        let mut kept: Vec<Part<'_>> = Vec::with_capacity(parts.len());
+        for part in parts.iter().filter(|part| part.is_some()) {
+            if !kept.contains(part) {
+                kept.push(*part);
+            }
+        }
+        *parts = kept;
+        return Ok(());
+    }
     let mut seen = HashSet::with_capacity(parts.len());
     retain(parts, |bytes| seen.insert(bytes))
 }
@@ -250,8 +282,9 @@ fn resolve_unique(args: &[ArgType]) -> Option<Resolved> {
     let element = element(&list.ty)?.clone();
     let kernel = kernel(move |args, len, out| {
         each_known(args, &UBigInt, len, out, |args, row, out| {
-            let parts = all(&Sequence::new(&element, args.get(0, row).unwrap_or_default()))?;
-            out.push_int(set_of(&parts)?.len() as i64)
+            let mut parts = all(&Sequence::new(&element, args.get(0, row).unwrap_or_default()))?;
+            distinct(&mut parts)?;
+            out.push_int(parts.len() as i64)
         })
     });
     Some(Resolved::infallible(vec![list.ty.clone()], UBigInt, kernel))
@@ -269,7 +302,7 @@ fn resolve_intersect(args: &[ArgType]) -> Option<Resolved> {
             // Nothing is in a list that is not there.
             let list = |arg: usize| all(&Sequence::new(&element, args.get(arg, row).unwrap_or_default()));
             let (mut left, right) = (list(0)?, list(1)?);
-            let known = set_of(&right)?;
+            let known = Known::of(&right)?;
             distinct(&mut left)?;
             retain(&mut left, |bytes| known.contains(bytes))?;
             sort_by(&mut left, |a, b| compare(&element, a.unwrap_or_default(), b.unwrap_or_default()))?;
@@ -278,8 +311,6 @@ fn resolve_intersect(args: &[ArgType]) -> Option<Resolved> {
     });
     Some(Resolved::infallible(types, returns, kernel))
 }
-
-type Choose = for<'a> fn(&[Part<'a>], &[Part<'_>]) -> Result<Vec<Part<'a>>>;
 
 fn no_null() -> Error {
     Error::invalid_argument("what is chosen from a list is NULL")
@@ -296,32 +327,54 @@ fn select<'a>(parts: &[Part<'a>], chosen: &[Part<'_>]) -> Result<Vec<Part<'a>>> 
     chosen.iter().map(one).collect()
 }
 
-fn keep_true<'a>(parts: &[Part<'a>], chosen: &[Part<'_>]) -> Result<Vec<Part<'a>>> {
-    let (mut kept, mut pace) = (Vec::new(), Pace::new());
-    for (index, flag) in chosen.iter().enumerate() {
-        pace.step()?;
-        if flag.ok_or_else(no_null)? == [1] {
-            kept.push(parts.get(index).copied().flatten());
-        }
-    }
-    Ok(kept)
-}
-
-fn resolve_chosen(args: &[ArgType], choice: LogicalType, choose: Choose) -> Option<Resolved> {
+/// The types of a list and of what is chosen from it: numbers, or truth values.
+fn chosen_types(args: &[ArgType], choice: &LogicalType) -> Option<(LogicalType, Vec<LogicalType>)> {
     let [list, chosen] = args else { return None };
     let element = element(&list.ty)?.clone();
     let given = element_or_null(chosen)?;
-    if given != LogicalType::Null && given != choice && !(given.is_integer() && choice == BigInt) {
+    if given != LogicalType::Null && given != *choice && !(given.is_integer() && *choice == BigInt) {
         return None;
     }
+    Some((element, vec![list.ty.clone(), taken_as(chosen, choice)]))
+}
+
+fn resolve_select(args: &[ArgType]) -> Option<Resolved> {
+    let (element, types) = chosen_types(args, &BigInt)?;
     let ty = LogicalType::list(element.clone());
-    let types = vec![list.ty.clone(), taken_as(chosen, &choice)];
     let returns = ty.clone();
     let kernel = kernel(move |args, len, out| {
         each_known(args, &ty, len, out, |args, row, out| {
             let parts = all(&Sequence::new(&element, args.get(0, row).unwrap_or_default()))?;
-            let chosen = all(&Sequence::new(&choice, args.get(1, row).unwrap_or_default()))?;
-            out.push_list(&element, &choose(&parts, &chosen)?)
+            let chosen = all(&Sequence::new(&BigInt, args.get(1, row).unwrap_or_default()))?;
+            out.push_list(&element, &select(&parts, &chosen)?)
+        })
+    });
+    Some(Resolved::fallible(types, returns, kernel))
+}
+
+fn resolve_where(args: &[ArgType]) -> Option<Resolved> {
+    let (element, types) = chosen_types(args, &Boolean)?;
+    let ty = LogicalType::list(element.clone());
+    let returns = ty.clone();
+    let kernel = kernel(move |args, len, out| {
+        let mut kept: Vec<u32> = Vec::new();
+        each_known(args, &ty, len, out, |args, row, out| {
+            let list = Sequence::new(&element, args.get(0, row).unwrap_or_default());
+            let flags = Sequence::new(&Boolean, args.get(1, row).unwrap_or_default());
+            kept.clear();
+            limits::grow(&mut kept, flags.len())?;
+            let mut pace = Pace::new();
+            for index in 0..flags.len() {
+                pace.step()?;
+                if flags.get(index).ok_or_else(no_null)? == [1] {
+                    kept.push(index as u32);
+                }
+            }
+            let part = |index: usize| {
+                let place = kept[index] as usize;
+                if place < list.len() { list.get(place) } else { None }
+            };
+            out.push_with(|out| write::push_sequence(&element, kept.len(), part, out))
         })
     });
     Some(Resolved::fallible(types, returns, kernel))
@@ -340,28 +393,75 @@ fn resolve_zip(args: &[ArgType]) -> Option<Resolved> {
         lists.iter().zip(&elements).map(|(list, e)| taken_as(list, e)).collect();
     types.extend(flag.map(|_| Boolean));
     let fields: Vec<Field> = elements.iter().map(|ty| Field::new("", ty.clone())).collect();
-    let entry = LogicalType::Struct(fields.clone().into());
+    let entry = LogicalType::Struct(fields.into());
     let ty = LogicalType::list(entry.clone());
     ty.check_depth().ok()?;
     let returns = ty.clone();
-    let kernel = kernel(move |args, len, out| {
-        each(args, &ty, len, out, |args, row, out| {
-            let lists: Vec<Sequence<'_>> = (elements.iter().enumerate())
-                .map(|(arg, element)| Sequence::new(element, args.get(arg, row).unwrap_or_default()))
-                .collect();
-            let cuts = args.get(elements.len(), row) == Some(&[1]);
-            let sizes = lists.iter().map(Sequence::len);
-            let size = if cuts { sizes.min() } else { sizes.max() }.unwrap_or(0);
-            let mut rows = Vec::with_capacity(size);
-            for at in 0..size {
-                let mut bytes = Vec::new();
-                let part = |list: usize| if at < lists[list].len() { lists[list].get(at) } else { None };
-                write::push_struct(&fields, part, &mut bytes)?;
-                rows.push(bytes);
-            }
-            let parts: Vec<Part<'_>> = rows.iter().map(|bytes| Some(&bytes[..])).collect();
-            out.push_list(&entry, &parts)
-        })
+    let kernel = kernel(move |args: &[&Vector], len: usize, out: &mut Vector| {
+        let (rows, taken) = computed(args, len);
+        let (lists, flag) = taken.split_at(elements.len());
+        finish(zipped(lists, flag.first(), &entry, &ty, rows)?, rows, len, out)
     });
     Some(Resolved::infallible(types, returns, kernel))
+}
+
+/// Lists of the rows that the elements at the same positions make.
+fn zipped(
+    lists: &[Vector],
+    cuts: Option<&Vector>,
+    entry: &LogicalType,
+    ty: &LogicalType,
+    rows: usize,
+) -> Result<Vector> {
+    let flat: Vec<Vector> = lists.iter().map(Vector::flatten).collect();
+    let parts = flat.iter().map(unpack_lists).collect::<Result<Vec<_>>>()?;
+    let size_of = |offsets: &[u32], row: usize| offsets[row + 1] - offsets[row];
+    let flags = cuts.map(Vector::flatten);
+    let cuts = |row: usize| {
+        flags.as_ref().is_some_and(|flags| !flags.is_null(row) && flags.values::<u8>()[row] == 1)
+    };
+    let mut ends = Vec::with_capacity(rows + 1);
+    ends.push(0u32);
+    for row in 0..rows {
+        let sizes = parts.iter().map(|(_, offsets)| size_of(offsets, row));
+        let size = if cuts(row) { sizes.min() } else { sizes.max() }.unwrap_or(0);
+        let end = ends[row].checked_add(size);
+        ends.push(end.ok_or_else(|| Error::out_of_range("lists of more than 4 billion rows at a time"))?);
+    }
+    let total = ends[rows] as usize;
+    let columns = parts
+        .iter()
+        .map(
+            |(child, offsets)| {
+                if *offsets == ends { Ok(child.clone()) } else { padded(child, offsets, &ends) }
+            },
+        )
+        .collect::<Result<Vec<Vector>>>()?;
+    let structs = pack_struct(entry, &columns.iter().collect::<Vec<_>>(), total, None)?;
+    pack_lists(ty, &structs, &ends, None)
+}
+
+/// Elements of lists that end at `offsets`, of each as many as `ends` says: NULLs behind the last one.
+fn padded(child: &Vector, offsets: &[u32], ends: &[u32]) -> Result<Vector> {
+    let total = ends.last().map_or(0, |end| *end as usize);
+    if child.is_empty() {
+        return Ok(Vector::nulls(child.logical_type(), total));
+    }
+    let mut places: Vec<u32> = Vec::new();
+    limits::grow(&mut places, total)?;
+    let mut validity = Bitmap::filled(total, true);
+    for (own, wanted) in offsets.windows(2).zip(ends.windows(2)) {
+        let (size, count) = (wanted[1] - wanted[0], (own[1] - own[0]).min(wanted[1] - wanted[0]));
+        places.extend(own[0]..own[0] + count);
+        for place in count..size {
+            places.push(0);
+            validity.set((wanted[0] + place) as usize, false);
+        }
+    }
+    let mut column = child.take(&places);
+    column.set_validity(Some(match column.validity() {
+        Some(own) => own.and(&validity),
+        None => validity,
+    }));
+    Ok(column)
 }

@@ -8,7 +8,7 @@ use inlay_kernels::function::kernel;
 use inlay_kernels::resolve::{ArgType, Resolved};
 use inlay_types::LogicalType::{BigInt, UBigInt};
 use inlay_types::nested::read::map_parts;
-use inlay_types::nested::{Sequence, fixed_width, lengths, write};
+use inlay_types::nested::{Sequence, fixed_width, lengths, plain_run, write};
 use inlay_types::{Buffer, Error, Heap, LogicalType, Result, Vector, limits};
 
 /// See the module documentation.
@@ -112,12 +112,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     Function::typed(
         "list_reverse",
         &["list_reverse(LIST) -> LIST"],
-        |args, _| {
-            resolve_same(args, |parts| {
-                parts.reverse();
-                Ok(())
-            })
-        },
+        |args, _| resolve_reverse(args),
         "a list from its end to its front",
         "list_reverse([3, 6, 1, 2]) = '[2, 1, 6, 3]'",
     )
@@ -199,16 +194,14 @@ fn resolve_concat(args: &[ArgType], strict: bool) -> Option<Resolved> {
     let ty = LogicalType::list(element.clone());
     let returns = ty.clone();
     let kernel = kernel(move |args, len, out| {
+        let width = fixed_width(&element);
         each(args, &ty, len, out, |args, row, out| {
-            if let Some(count) = plain_elements(args, &element, row) {
-                return out.push_with(|out| {
-                    let lists = (0..args.len())
-                        .filter_map(|arg| Sequence::new(&element, args.get(arg, row)?).fixed());
-                    limits::grow_at_once(out, 4 + lists.clone().map(<[u8]>::len).sum::<usize>())?;
-                    out.extend_from_slice(&count.to_le_bytes());
-                    lists.for_each(|run| out.extend_from_slice(run));
-                    Ok(())
-                });
+            if let Some(width) = width
+                && out.try_push_with(|out| {
+                    push_runs((0..args.len()).map(|arg| args.get(arg, row)), width, out)
+                })?
+            {
+                return Ok(());
             }
             let lists: Vec<Part<'_>> = (0..args.len()).map(|arg| args.get(arg, row)).collect();
             if lists.iter().all(Option::is_none) || (strict && lists.contains(&None)) {
@@ -218,17 +211,6 @@ fn resolve_concat(args: &[ArgType], strict: bool) -> Option<Resolved> {
         })
     });
     Some(Resolved::infallible(types, returns, kernel))
-}
-
-/// How many elements the arguments of a row have together, if all are lists of fixed width without NULLs.
-fn plain_elements(args: &Args, element: &LogicalType, row: usize) -> Option<u32> {
-    let mut count = 0;
-    for arg in 0..args.len() {
-        let list = Sequence::new(element, args.get(arg, row)?);
-        list.fixed().filter(|_| list.has_no_nulls())?;
-        count += list.len();
-    }
-    u32::try_from(count).ok().filter(|count| *count <= i32::MAX as u32)
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -275,6 +257,23 @@ pub(super) fn resolve_same(
             let mut parts = all(&Sequence::new(&element, args.get(0, row).unwrap_or_default()))?;
             change(&mut parts)?;
             out.push_list(&element, &parts)
+        })
+    });
+    Some(Resolved::infallible(vec![list.ty.clone()], returns, kernel))
+}
+
+fn resolve_reverse(args: &[ArgType]) -> Option<Resolved> {
+    let [list] = args else { return None };
+    let element = element(&list.ty)?.clone();
+    let ty = LogicalType::list(element.clone());
+    let returns = ty.clone();
+    let kernel = kernel(move |args, len, out| {
+        each_known(args, &ty, len, out, |args, row, out| {
+            let list = Sequence::new(&element, args.get(0, row).unwrap_or_default());
+            let last = list.len().saturating_sub(1);
+            out.push_with(|out| {
+                write::push_sequence(&element, list.len(), |index| list.get(last - index), out)
+            })
         })
     });
     Some(Resolved::infallible(vec![list.ty.clone()], returns, kernel))
@@ -357,26 +356,19 @@ fn joined<'a>(element: &LogicalType, lists: impl Iterator<Item = &'a [u8]>) -> R
     Ok(parts)
 }
 
-/// Appends the elements of lists if all have a fixed width and none is NULL; whether it did.
-fn push_runs(element: &LogicalType, lists: Sequence<'_>, out: &mut Output) -> Result<bool> {
-    let lists =
-        (0..lists.len()).filter_map(|index| lists.get(index)).map(|list| Sequence::new(element, list));
+/// Appends the list of the elements of lists, which have a fixed width, if none of either is NULL; whether it did.
+fn push_runs<'a>(lists: impl Iterator<Item = Part<'a>>, width: usize, out: &mut Vec<u8>) -> Result<bool> {
+    let start = out.len();
+    out.extend_from_slice(&[0; 4]);
     let mut count = 0;
-    for list in lists.clone() {
-        if list.fixed().is_none() || !list.has_no_nulls() {
-            return Ok(false);
-        }
-        count += list.len();
+    for list in lists {
+        let Some(run) = list.and_then(|list| plain_run(list, width)) else { return Ok(false) };
+        limits::grow_at_once(out, run.len())?;
+        out.extend_from_slice(run);
+        count += run.len() / width;
     }
     let Ok(count) = i32::try_from(count) else { return Ok(false) };
-    out.push_with(|out| {
-        out.extend_from_slice(&count.to_le_bytes());
-        for run in lists.filter_map(|list| list.fixed()) {
-            limits::grow_at_once(out, run.len())?;
-            out.extend_from_slice(run);
-        }
-        Ok(())
-    })?;
+    out[start..start + 4].copy_from_slice(&count.to_le_bytes());
     Ok(true)
 }
 
@@ -387,9 +379,13 @@ fn resolve_flatten(args: &[ArgType]) -> Option<Resolved> {
     let ty = LogicalType::list(flat.clone());
     let returns = ty.clone();
     let kernel = kernel(move |args, len, out| {
+        let width = fixed_width(&flat).filter(|_| inner != LogicalType::Null);
         each_known(args, &ty, len, out, |args, row, out| {
             let lists = Sequence::new(&inner, args.get(0, row).unwrap_or_default());
-            if inner != LogicalType::Null && push_runs(&flat, lists, out)? {
+            let known = || (0..lists.len()).filter_map(|index| lists.get(index)).map(Some);
+            if let Some(width) = width
+                && out.try_push_with(|out| push_runs(known(), width, out))?
+            {
                 return Ok(());
             }
             let lists = all(&Sequence::new(&inner, args.get(0, row).unwrap_or_default()))?;

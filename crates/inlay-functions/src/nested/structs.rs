@@ -1,12 +1,13 @@
 //! `{'a': 1}` and `s.a`: structs from values, and their fields.
 
-use super::rows::{computed, each, finish};
+use super::rows::{computed, finish};
 use super::{always_null, explained, literal_text, no_such_name};
+use crate::columns::computed_rows;
 use crate::registry::Function;
 use inlay_kernels::function::kernel;
 use inlay_kernels::resolve::{ArgType, ResolveOptions, Resolved};
 use inlay_types::logical_type::{Field, MAX_FIELDS};
-use inlay_types::nested::{extract_field, write};
+use inlay_types::nested::{extract_field, pack_struct};
 use inlay_types::{Error, LogicalType, Result};
 
 /// See the module documentation.
@@ -51,12 +52,9 @@ pub(super) fn pack(fields: Vec<Field>) -> Option<Resolved> {
     let ty = LogicalType::Struct(fields.into());
     ty.check_depth().ok()?;
     let returns = ty.clone();
-    let LogicalType::Struct(fields) = &ty else { return None };
-    let packer = write::StructPacker::new(fields);
     let kernel = kernel(move |args, len, out| {
-        each(args, &ty, len, out, |args, row, out| {
-            out.push_with(|out| packer.push(|field| args.get(field, row), out))
-        })
+        let rows = computed_rows(args, len);
+        finish(pack_struct(&ty, args, rows, None)?, rows, len, out)
     });
     Some(Resolved::infallible(types, returns, kernel))
 }

@@ -1,13 +1,13 @@
 //! Lists and arrays of floats as vectors: distances, products and similarities.
 
-use super::rows::each_known;
+use super::rows::{Args, each_known};
 use super::{element, element_or_null, taken_as};
 use crate::registry::Function;
 use inlay_kernels::function::kernel;
 use inlay_kernels::resolve::{ArgType, Resolved};
-use inlay_types::LogicalType::{Double, Real};
+use inlay_types::LogicalType::{BigInt, Double, Integer, Real};
 use inlay_types::nested::Sequence;
-use inlay_types::{Error, LogicalType, Result};
+use inlay_types::{Error, LogicalType, Result, Vector};
 
 /// See the module documentation.
 pub(crate) static FUNCTIONS: &[Function] = &[
@@ -36,7 +36,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
             "list_negative_inner_product(FLOAT[], FLOAT[]) -> FLOAT",
             "list_negative_inner_product(DOUBLE[], DOUBLE[]) -> DOUBLE",
         ],
-        |args, _| resolve(args, |pairs| -product(pairs)),
+        |args, _| resolve(args, |left, right| -product(left, right)),
         "the inner product of two vectors, negated",
         "list_negative_inner_product([1, 2, 3], [1, 2, 5]) = -20.0",
     ).special_nulls()
@@ -62,7 +62,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
             "list_cosine_distance(FLOAT[], FLOAT[]) -> FLOAT",
             "list_cosine_distance(DOUBLE[], DOUBLE[]) -> DOUBLE",
         ],
-        |args, _| resolve(args, |pairs| 1.0 - similarity(pairs)),
+        |args, _| resolve(args, |left, right| 1.0 - similarity(left, right)),
         "1 less the cosine of the angle between two vectors",
         "list_cosine_distance([1, 2], [1, 2]) = 0.0",
     ).special_nulls()
@@ -76,23 +76,27 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     ).special_nulls(),
 ];
 
-type Measure = fn(&[(f64, f64)]) -> f64;
+type Measure = fn(&[f64], &[f64]) -> f64;
 
-fn distance(pairs: &[(f64, f64)]) -> f64 {
-    pairs.iter().map(|(a, b)| (a - b) * (a - b)).fold(0.0, |sum: f64, square| sum + square).sqrt()
+fn both<'a>(left: &'a [f64], right: &'a [f64]) -> impl Iterator<Item = (f64, f64)> + 'a {
+    left.iter().copied().zip(right.iter().copied())
 }
 
-fn product(pairs: &[(f64, f64)]) -> f64 {
-    pairs.iter().map(|(a, b)| a * b).fold(0.0, |sum, product| sum + product)
+fn distance(left: &[f64], right: &[f64]) -> f64 {
+    both(left, right).map(|(a, b)| (a - b) * (a - b)).fold(0.0, |sum: f64, square| sum + square).sqrt()
 }
 
-fn similarity(pairs: &[(f64, f64)]) -> f64 {
-    let size = |side: fn(&(f64, f64)) -> f64| pairs.iter().map(|pair| side(pair) * side(pair)).sum::<f64>();
-    let cosine = product(pairs) / (size(|pair| pair.0) * size(|pair| pair.1)).sqrt();
+fn product(left: &[f64], right: &[f64]) -> f64 {
+    both(left, right).map(|(a, b)| a * b).fold(0.0, |sum, product| sum + product)
+}
+
+fn similarity(left: &[f64], right: &[f64]) -> f64 {
+    let size = |side: &[f64]| side.iter().map(|x| x * x).sum::<f64>();
+    let cosine = product(left, right) / (size(left) * size(right)).sqrt();
     cosine.clamp(-1.0, 1.0)
 }
 
-/// REAL if both are lists of REAL, else DOUBLE.
+/// REAL if both are lists of REAL, else DOUBLE; and how the arguments are taken: elements that the loop knows as they are.
 fn vectors(args: &[ArgType]) -> Option<(LogicalType, Vec<LogicalType>)> {
     let [left, right] = args else { return None };
     element(&left.ty).or(element(&right.ty))?;
@@ -102,56 +106,87 @@ fn vectors(args: &[ArgType]) -> Option<(LogicalType, Vec<LogicalType>)> {
     }
     let is_real = elements.iter().all(|ty| *ty == Real);
     let wanted = if is_real { Real } else { Double };
-    let types = vec![taken_as(left, &wanted), taken_as(right, &wanted)];
+    let taken = |(arg, own): (&ArgType, &LogicalType)| match own {
+        Integer | BigInt | Real | Double => arg.ty.clone(),
+        _ => taken_as(arg, &wanted),
+    };
+    let types = args.iter().zip(&elements).map(taken).collect();
     Some((wanted, types))
 }
 
-/// The pairs of elements of two vectors, in the place of what is there.
-fn pairs(element: &LogicalType, left: &[u8], right: &[u8], pairs: &mut Vec<(f64, f64)>) -> Result<()> {
-    let [left, right] = [left, right].map(|bytes| Sequence::new(element, bytes));
-    let has_nulls = |list: &Sequence<'_>| !list.has_no_nulls() && (0..list.len()).any(|i| list.is_null(i));
-    if has_nulls(&left) || has_nulls(&right) {
+/// The numbers of a vector, which has no NULL.
+fn read_numbers(element: &LogicalType, bytes: &[u8], numbers: &mut Vec<f64>) -> Result<()> {
+    let list = Sequence::new(element, bytes);
+    if !list.has_no_nulls() && (0..list.len()).any(|index| list.is_null(index)) {
         return Err(Error::invalid_argument("a vector has a NULL element"));
     }
-    if left.len() != right.len() {
-        let (left, right) = (left.len(), right.len());
-        return Err(Error::invalid_argument(format!("vectors of {left} and of {right} elements")));
-    }
-    let (Some(left), Some(right)) = (left.fixed(), right.fixed()) else {
-        return Err(Error::internal(format!("vectors of {element}")));
-    };
-    pairs.clear();
+    let Some(raw) = list.fixed() else { return Err(Error::internal(format!("vectors of {element}"))) };
+    numbers.clear();
     match element {
-        Real => {
-            let number = |raw: &[u8; 4]| f64::from(f32::from_le_bytes(*raw));
-            let both = left.as_chunks().0.iter().zip(right.as_chunks().0);
-            pairs.extend(both.map(|(left, right)| (number(left), number(right))));
+        Integer => {
+            numbers.extend(raw.as_chunks().0.iter().map(|raw| f64::from(i32::from_le_bytes(*raw))));
         }
-        _ => {
-            let number = |raw: &[u8; 8]| f64::from_le_bytes(*raw);
-            let both = left.as_chunks().0.iter().zip(right.as_chunks().0);
-            pairs.extend(both.map(|(left, right)| (number(left), number(right))));
-        }
+        BigInt => numbers.extend(raw.as_chunks().0.iter().map(|raw| i64::from_le_bytes(*raw) as f64)),
+        Real => numbers.extend(raw.as_chunks().0.iter().map(|raw| f64::from(f32::from_le_bytes(*raw)))),
+        Double => numbers.extend(raw.as_chunks().0.iter().map(|raw| f64::from_le_bytes(*raw))),
+        _ => return Err(Error::internal(format!("vectors of {element}"))),
     }
     Ok(())
+}
+
+/// The numbers of both vectors of each row.
+struct Pairs {
+    elements: [LogicalType; 2],
+    is_constant: [bool; 2],
+    numbers: [Vec<f64>; 2],
+    /// Whether those of the constant ones were read.
+    is_read: [bool; 2],
+}
+
+impl Pairs {
+    fn of(args: &[&Vector]) -> Result<Self> {
+        let [left, right] = args else { return Err(Error::internal("a measure of other than two vectors")) };
+        let of = |arg: &Vector| element(arg.ty()).cloned().unwrap_or(Double);
+        Ok(Self {
+            elements: [of(left), of(right)],
+            is_constant: [left.is_constant(), right.is_constant()],
+            numbers: Default::default(),
+            is_read: [false; 2],
+        })
+    }
+
+    fn read(&mut self, args: &Args, row: usize) -> Result<(&[f64], &[f64])> {
+        for arg in 0..2 {
+            if !self.is_read[arg] {
+                let bytes = args.get(arg, row).unwrap_or_default();
+                read_numbers(&self.elements[arg], bytes, &mut self.numbers[arg])?;
+                self.is_read[arg] = self.is_constant[arg];
+            }
+        }
+        let [left, right] = &self.numbers;
+        if left.len() != right.len() {
+            let (left, right) = (left.len(), right.len());
+            return Err(Error::invalid_argument(format!("vectors of {left} and of {right} elements")));
+        }
+        Ok((left, right))
+    }
 }
 
 fn resolve(args: &[ArgType], measure: Measure) -> Option<Resolved> {
     let (ty, types) = vectors(args)?;
     let returns = ty.clone();
-    let kernel = kernel(move |args, len, out| {
-        let mut found = Vec::new();
-        each_known(args, &ty, len, out, |args, row, out| {
-            let [left, right] = [0, 1].map(|arg| args.get(arg, row).unwrap_or_default());
-            pairs(&ty, left, right, &mut found)?;
-            let pairs = &found;
+    let kernel = kernel(move |vectors: &[&Vector], len: usize, out: &mut Vector| {
+        let mut pairs = Pairs::of(vectors)?;
+        each_known(vectors, &ty, len, out, |args, row, out| {
+            let (left, right) = pairs.read(args, row)?;
+            let found = measure(left, right);
             // There is no angle between vectors of nothing.
-            if pairs.is_empty() && measure(pairs).is_nan() {
+            if left.is_empty() && found.is_nan() {
                 return out.push(None);
             }
             match ty {
-                Real => out.push(Some(&(measure(pairs) as f32).to_le_bytes())),
-                _ => out.push_double(measure(pairs)),
+                Real => out.push(Some(&(found as f32).to_le_bytes())),
+                _ => out.push_double(found),
             }
         })
     });
@@ -167,12 +202,12 @@ fn resolve_cross(args: &[ArgType]) -> Option<Resolved> {
     let wanted = if is_real { Real } else { Double };
     let ty = LogicalType::array(wanted.clone(), 3);
     let returns = ty.clone();
-    let kernel = kernel(move |args, len, out| {
-        each_known(args, &ty, len, out, |args, row, out| {
-            let [left, right] = [0, 1].map(|arg| args.get(arg, row).unwrap_or_default());
-            let mut p = Vec::new();
-            pairs(&wanted, left, right, &mut p)?;
-            let [a, b, c] = p[..] else {
+    let kernel = kernel(move |vectors: &[&Vector], len: usize, out: &mut Vector| {
+        let mut pairs = Pairs::of(vectors)?;
+        each_known(vectors, &ty, len, out, |args, row, out| {
+            let (left, right) = pairs.read(args, row)?;
+            let both: Vec<(f64, f64)> = both(left, right).collect();
+            let [a, b, c] = both[..] else {
                 return Err(Error::internal("a vector of three has other than three"));
             };
             let cross = [b.0 * c.1 - c.0 * b.1, c.0 * a.1 - a.0 * c.1, a.0 * b.1 - b.0 * a.1];

@@ -132,6 +132,7 @@ pub(super) fn create(
             heap: StringHeap::default(),
             live_size: 0,
             seen: Seen::new(false),
+            is_nested: ty.is_nested(),
             ty,
             greatest,
         }),
@@ -146,6 +147,7 @@ struct ExtremeString {
     live_size: usize,
     seen: Seen,
     ty: LogicalType,
+    is_nested: bool,
     greatest: bool,
 }
 
@@ -154,7 +156,12 @@ impl ExtremeString {
     fn offer(&mut self, group: usize, view: &View, bytes: &[u8]) {
         let own = &self.views[group];
         if self.seen.get(group) {
-            let order = if self.ty.is_nested() {
+            // Most differ from the best so far in their first bytes, which lie in the views.
+            let (first, best) = (u32::from_be_bytes(view.prefix()), u32::from_be_bytes(own.prefix()));
+            if !self.is_nested && if self.greatest { first < best } else { first > best } {
+                return;
+            }
+            let order = if self.is_nested {
                 nested::compare(&self.ty, bytes, self.heap.bytes(own))
             } else {
                 bytes.cmp(self.heap.bytes(own))
@@ -192,7 +199,7 @@ impl GroupedAccumulator for ExtremeString {
 
     fn update(&mut self, args: &[&Vector], groups: GroupIds<'_>) -> Result<()> {
         let arg = args[0];
-        let buffers: Vec<Buffer> = arg.heap().buffers().to_vec();
+        let buffers = arg.heap().buffers();
         let (views, codes) = match arg.kind() {
             VectorKind::Flat | VectorKind::Constant => (arg.views(), None),
             VectorKind::Dictionary(dictionary) => (dictionary.values().views(), Some(arg.codes())),
@@ -206,7 +213,7 @@ impl GroupedAccumulator for ExtremeString {
                 None if arg.is_constant() => 0,
                 None => row,
             };
-            self.offer(group as usize, &views[at], views[at].bytes(&buffers));
+            self.offer(group as usize, &views[at], views[at].bytes(buffers));
         }
         self.compact();
         Ok(())

@@ -8,6 +8,7 @@
 mod nested;
 mod nested_text;
 mod number;
+mod packed;
 mod temporal;
 mod text;
 pub mod value;
@@ -136,6 +137,10 @@ fn cast_flat(
         *out = converted?;
         return Ok(());
     }
+    if (input.ty(), to) == (&LogicalType::Varchar, &LogicalType::Json) && packed::are_documents(input) {
+        *out = input.clone().reinterpret(LogicalType::Json);
+        return Ok(());
+    }
     if nested::can_cast_special(input.ty(), to).is_some() {
         return by_value(input, to, or_null, out);
     }
@@ -158,8 +163,26 @@ fn cast_flat(
 fn by_value(input: &Vector, to: &LogicalType, or_null: bool, out: &mut Vector) -> Result<()> {
     let mut builder = VectorBuilder::new(to.clone(), input.len());
     let mut meter = Meter::of_rows();
+    let (packed, mut bytes) = (packed::Packed::of(input.ty(), to), Vec::new());
     for row in 0..input.len() {
+        if input.is_null(row) {
+            builder.push_null();
+            continue;
+        }
         text::ask(input, row)?;
+        bytes.clear();
+        match packed.as_ref().and_then(|packed| packed.push(input, row, &mut bytes)) {
+            Some(true) => {
+                meter.add(bytes.len())?;
+                builder.push_packed(&bytes);
+                continue;
+            }
+            Some(false) => {
+                builder.push_null();
+                continue;
+            }
+            None => {}
+        }
         let value = input.get(row);
         let converted = match nested::parts_or_null(&value, to).filter(|_| or_null) {
             Some(parts) => Ok(parts),

@@ -6,10 +6,10 @@ use crate::parse;
 use inlay_types::datetime::{write_date, write_time, write_timestamp};
 use inlay_types::digits::write_integer;
 use inlay_types::limits::{self, Meter};
-use inlay_types::nested::text::write_packed;
+use inlay_types::nested::text::Writer;
 use inlay_types::value::{write_decimal, write_float};
 use inlay_types::view::HeapBuilder;
-use inlay_types::{Buffer, LogicalType, Native, PhysicalType, Result, Vector};
+use inlay_types::{Buffer, Heap, LogicalType, Native, PhysicalType, Result, Vector, View};
 use std::fmt::Write;
 
 /// `input` is a flat VARCHAR vector.
@@ -103,15 +103,22 @@ pub(super) fn to_text(input: &Vector, out: &mut Vector) -> Result<()> {
             shown(input, |row, text| write_float(text, values[row], || format!("{:e}", values[row])))
         }
         LogicalType::Boolean => {
-            let values = input.values::<u8>();
-            shown(input, |row, text| text.push_str(if values[row] == 0 { "false" } else { "true" }))
+            let [no, yes] = [View::inline(b"false"), View::inline(b"true")];
+            let views = input.values::<u8>().iter().map(|&value| if value == 0 { no } else { yes }).collect();
+            Ok(Vector::flat(
+                LogicalType::Varchar,
+                input.len(),
+                Buffer::from_vec(views),
+                None,
+                Heap::default(),
+            ))
         }
         LogicalType::Time => shown(input, |row, text| write_time(text, input.values::<i64>()[row])),
         LogicalType::Date => shown(input, |row, text| write_date(text, input.values::<i32>()[row])),
         LogicalType::Timestamp => shown(input, |row, text| write_timestamp(text, input.values::<i64>()[row])),
         ty if ty.is_nested() && !matches!(ty, LogicalType::Union(_)) => {
-            let heap = input.heap().buffers();
-            shown(input, |row, text| write_packed(text, ty, Some(input.views()[row].bytes(heap))))
+            let (heap, writer) = (input.heap().buffers(), Writer::of(ty));
+            shown(input, |row, text| writer.write(Some(input.views()[row].bytes(heap)), text))
         }
         _ => shown(input, |row, text| {
             // Writing to a String does not fail.
@@ -134,10 +141,20 @@ fn text_factor(ty: &LogicalType) -> usize {
 
 /// Asks for what it takes to show the value at `row`, which may be long.
 pub(super) fn ask(input: &Vector, row: usize) -> Result<()> {
-    let view = if input.physical_type() == PhysicalType::View { input.views().get(row) } else { None };
-    let size = view.filter(|_| !input.is_null(row)).map_or(0, |view| view.len());
-    limits::hold(size.saturating_mul(text_factor(input.ty()))).map(drop)
+    if input.physical_type() != PhysicalType::View || input.is_null(row) {
+        return Ok(());
+    }
+    let size = input.views().get(row).map_or(0, View::len);
+    // What is short is not worth a look at its type.
+    if size < ASKED_FOR {
+        Ok(())
+    } else {
+        limits::hold(size.saturating_mul(text_factor(input.ty()))).map(drop)
+    }
 }
+
+/// Bytes of a value for whose text is asked.
+const ASKED_FOR: usize = 1 << 12;
 
 /// The text that `write` appends for each row that is not NULL.
 fn shown(input: &Vector, write: impl Fn(usize, &mut String)) -> Result<Vector> {

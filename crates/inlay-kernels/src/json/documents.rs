@@ -4,6 +4,7 @@
 //! UUIDs are those, an array has the shape that its elements have in common, an object is a STRUCT of all its keys, or a
 //! MAP where it has none, very many, or mostly others than the next one ([`MapRules`]). Values of kinds that do not go together are JSON.
 
+use super::typed::{Columns, Row, Typed};
 use super::value::{Json, raw_members};
 use super::values::{as_type, text_of};
 use crate::cast::cast_value;
@@ -217,6 +218,31 @@ fn type_of_text(text: &str) -> LogicalType {
     found.unwrap_or(LogicalType::Varchar)
 }
 
+/// How documents are read that have nothing rare.
+enum Fast {
+    Whole(Typed),
+    Columns(Columns),
+    None,
+}
+
+impl Fast {
+    /// Appends a row; `None`: nothing was appended.
+    fn read(&self, document: &str, row: &mut Row, builders: &mut [VectorBuilder]) -> Option<()> {
+        match self {
+            Self::Whole(typed) => row.read_whole(typed, document)?,
+            Self::Columns(columns) => columns.read(document, row)?,
+            Self::None => return None,
+        }
+        for (part, builder) in row.parts().zip(builders) {
+            match part {
+                Some(part) => builder.push_packed(part),
+                None => builder.push_null(),
+            }
+        }
+        Some(())
+    }
+}
+
 /// How documents become rows.
 #[derive(Clone, Debug)]
 pub struct RowReader {
@@ -238,7 +264,11 @@ impl RowReader {
         let capacity = documents.len();
         let mut builders: Vec<VectorBuilder> =
             self.columns.iter().map(|(_, ty)| VectorBuilder::new(ty.clone(), capacity)).collect();
+        let (fast, mut row) = (self.fast(), Row::default());
         for (index, document) in documents.enumerate() {
+            if fast.read(document, &mut row, &mut builders).is_some() {
+                continue;
+            }
             let json = match Json::parse(document) {
                 Ok(json) => json,
                 Err(_) if self.ignore_errors => Json::Null,
@@ -247,6 +277,23 @@ impl RowReader {
             self.read_row(document, &json, &mut builders).map_err(|error| (index, error))?;
         }
         Ok(builders.into_iter().map(VectorBuilder::finish).collect())
+    }
+
+    /// The way without trees.
+    fn fast(&self) -> Fast {
+        match &self.columns[..] {
+            [(None, ty)] => Fast::Whole(Typed::of(ty, self.found.is_some())),
+            columns => {
+                let keys: Vec<_> =
+                    columns.iter().filter_map(|(key, ty)| Some((key.clone()?, ty.clone()))).collect();
+                let distinct: HashSet<&String> = keys.iter().map(|(key, _)| key).collect();
+                if distinct.len() < columns.len() {
+                    return Fast::None;
+                }
+                let known = self.found.clone().filter(|_| !self.ignore_errors);
+                Fast::Columns(Columns::new(keys.into_iter(), known))
+            }
+        }
     }
 
     fn read_row(&self, document: &str, json: &Json<'_>, builders: &mut [VectorBuilder]) -> Result<()> {
@@ -316,7 +363,7 @@ fn unknown_key(name: &str) -> Error {
 
 /// Fails where a value would become another one of the type that others have: a truth value a number, a fraction a whole number;
 /// and at keys that the type has no field for.
-fn check_kind(json: &Json<'_>, ty: &LogicalType) -> Result<()> {
+pub(super) fn check_kind(json: &Json<'_>, ty: &LogicalType) -> Result<()> {
     let wrong = || Err(Error::InvalidCast { value: text_of(json), to: ty.to_string() });
     match (json, ty) {
         (Json::Bool(_), ty) if ty.is_numeric() => wrong(),

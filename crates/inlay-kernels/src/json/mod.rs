@@ -7,5 +7,6 @@ mod number;
 pub mod objects;
 pub mod packed;
 pub mod scan;
+pub mod typed;
 pub mod value;
 pub mod values;

@@ -5,6 +5,7 @@ use super::values::{self, is_plain, push_value};
 use inlay_types::digits::push_integer;
 use inlay_types::nested::Sequence;
 use inlay_types::nested::read::{StructLayout, map_parts, value};
+use inlay_types::value::write_float;
 use inlay_types::{LogicalType, Value};
 
 /// How values of a type are written.
@@ -15,6 +16,10 @@ pub enum Writer {
     Unsigned,
     /// `true` and `false`.
     Boolean,
+    /// DOUBLE.
+    Double,
+    /// Numbers as their texts.
+    Number,
     /// Texts in quotes.
     Text,
     /// Documents, which are written already.
@@ -39,6 +44,7 @@ impl Writer {
             T::TinyInt | T::SmallInt | T::Integer | T::BigInt => Self::Signed,
             T::UTinyInt | T::USmallInt | T::UInteger => Self::Unsigned,
             T::Boolean => Self::Boolean,
+            T::Double => Self::Double,
             T::Varchar => Self::Text,
             T::Json => Self::Document,
             T::List(element) | T::Array(element, _) => {
@@ -71,6 +77,12 @@ impl Writer {
             Self::Boolean => {
                 out.extend_from_slice(if bytes.first() == Some(&1) { b"true" } else { b"false" })
             }
+            Self::Double => {
+                let (number, mut text) = (f64::from_bits(unsigned(bytes) as u64), String::new());
+                write_float(&mut text, number, || format!("{number:e}"));
+                push_value(&text, true, out);
+            }
+            Self::Number => push_value(&String::from_utf8_lossy(bytes), true, out),
             Self::Text => quote_bytes(bytes, out),
             Self::Document => out.extend_from_slice(bytes),
             Self::List(element, writer) => {

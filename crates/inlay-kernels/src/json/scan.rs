@@ -10,7 +10,7 @@ use super::value::{Path, Step};
 const DEPTH_MAX: usize = 100;
 
 /// What passing over a document found.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scanned<'a> {
     /// A part as it is written.
     Part(Raw<'a>),
@@ -40,7 +40,7 @@ impl<'a> Raw<'a> {
         if !self.text.starts_with('[') {
             return Some(0);
         }
-        let mut scanner = Scanner { bytes: self.text.as_bytes(), at: 0, is_plain: true };
+        let mut scanner = Scanner::new(self.text);
         let mut count = 0;
         scanner.items(0, |scanner| {
             count += 1;
@@ -49,28 +49,44 @@ impl<'a> Raw<'a> {
         Some(count)
     }
 
+    /// Keys of an object, none of anything else; `None`: its tree knows.
+    pub fn keys(&self) -> Option<Vec<&'a [u8]>> {
+        let mut keys = Vec::new();
+        if self.text.starts_with('{') {
+            let mut scanner = Scanner::new(self.text);
+            scanner.members(0, |scanner, name| {
+                keys.push(name);
+                scanner.skip(1)
+            })?;
+        }
+        Some(keys)
+    }
+
     /// Appends it without spaces, if it is plain.
     pub fn write(&self, out: &mut Vec<u8>) -> bool {
         if !self.is_plain {
             return false;
         }
-        let mut rest = self.text.as_bytes();
-        // In texts spaces stay: what lies between two quotes is copied as it is.
-        while let Some(quote) = rest.iter().position(|byte| *byte == b'"') {
-            push_without_spaces(&rest[..quote], out);
-            let length = rest[quote + 1..].iter().position(|byte| *byte == b'"').map_or(0, |end| end + 1);
-            out.extend_from_slice(&rest[quote..=quote + length]);
-            rest = &rest[quote + length + 1..];
+        let text = self.text.as_bytes();
+        if !text.iter().fold(false, |found, byte| found | is_space(*byte)) {
+            out.extend_from_slice(text);
+            return true;
         }
-        push_without_spaces(rest, out);
+        let start = out.len();
+        out.resize(start + text.len(), 0);
+        let (target, mut written, mut is_inside) = (&mut out[start..], 0, false);
+        for &byte in text {
+            // In texts, which have no quotes inside, spaces stay.
+            is_inside ^= byte == b'"';
+            target[written] = byte;
+            written += usize::from(is_inside || !is_space(byte));
+        }
+        out.truncate(start + written);
         true
     }
 }
 
-fn push_without_spaces(text: &[u8], out: &mut Vec<u8>) {
-    out.extend(text.iter().filter(|byte| !is_space(**byte)));
-}
-
+#[inline(always)]
 fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
 }
@@ -92,8 +108,22 @@ pub fn part_at<'a>(text: &'a str, path: Option<&Path>) -> Scanned<'a> {
     }
 }
 
+/// The part that a path leads to in a document that is known to be well-formed: it is passed over up to there.
+pub fn part_of_checked<'a>(text: &'a str, path: &Path) -> Scanned<'a> {
+    if path.is_many() || path.is_pointer() {
+        return Scanned::Unknown;
+    }
+    let mut scanner = Scanner { stops: true, ..Scanner::new(text) };
+    let found = scanner.find(path.steps(), 0);
+    match scanner.stopped_at.or(found.flatten()) {
+        Some((from, to, is_plain)) => Scanned::Part(Raw { text: &text[from..to], is_plain }),
+        None if found.is_some() => Scanned::Nothing,
+        None => Scanned::Unknown,
+    }
+}
+
 fn part<'a>(text: &'a str, steps: &[Step]) -> Scanned<'a> {
-    let mut scanner = Scanner { bytes: text.as_bytes(), at: 0, is_plain: true };
+    let mut scanner = Scanner::new(text);
     let Some(found) = scanner.find(steps, 0) else { return Scanned::Unknown };
     scanner.space();
     if scanner.at != text.len() {
@@ -108,24 +138,46 @@ fn part<'a>(text: &'a str, steps: &[Step]) -> Scanned<'a> {
 /// Where a part lies, and whether it is plain.
 type Place = (usize, usize, bool);
 
-struct Scanner<'a> {
+/// A place in a document.
+#[derive(Clone)]
+pub(super) struct Scanner<'a> {
+    text: &'a str,
     bytes: &'a [u8],
-    at: usize,
+    pub(super) at: usize,
     /// Whether what was passed over is written as it would be.
     is_plain: bool,
+    /// Whether what follows the part that is looked for is not of interest; and where that lies.
+    stops: bool,
+    stopped_at: Option<Place>,
 }
 
-impl Scanner<'_> {
+impl<'a> Scanner<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        Self { text, bytes: text.as_bytes(), at: 0, is_plain: true, stops: false, stopped_at: None }
+    }
+
+    /// Whether nothing but space is left.
+    pub(super) fn is_at_end(&mut self) -> bool {
+        self.space();
+        self.at == self.bytes.len()
+    }
+
+    /// Passes over a value, which begins here.
+    pub(super) fn raw(&mut self, depth: usize) -> Option<Raw<'a>> {
+        let (from, before) = (self.at, std::mem::replace(&mut self.is_plain, true));
+        self.skip(depth)?;
+        let is_plain = std::mem::replace(&mut self.is_plain, before);
+        Some(Raw { text: self.text.get(from..self.at)?, is_plain })
+    }
+
     #[inline(always)]
-    fn peek(&self) -> Option<u8> {
+    pub(super) fn peek(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
     }
 
     #[inline(always)]
-    fn space(&mut self) {
-        while self.peek().is_some_and(is_space) {
-            self.at += 1;
-        }
+    pub(super) fn space(&mut self) {
+        self.at = behind_space(self.bytes, self.at);
     }
 
     #[inline(always)]
@@ -143,7 +195,12 @@ impl Scanner<'_> {
             let (from, before) = (self.at, std::mem::replace(&mut self.is_plain, true));
             self.skip(depth)?;
             let is_plain = std::mem::replace(&mut self.is_plain, before);
-            return Some(Some((from, self.at, is_plain)));
+            let place = (from, self.at, is_plain);
+            if self.stops {
+                self.stopped_at = Some(place);
+                return None;
+            }
+            return Some(Some(place));
         };
         match (step, self.peek()?) {
             (Step::Key(key), b'{') => {
@@ -179,31 +236,18 @@ impl Scanner<'_> {
     }
 
     /// Passes over a value.
-    fn skip(&mut self, depth: usize) -> Option<()> {
-        self.space();
-        match self.peek()? {
-            b'"' => self.string(),
-            b'{' => self.members(depth, |scanner, _| scanner.skip(depth + 1)),
-            b'[' => self.items(depth, |scanner| scanner.skip(depth + 1)),
-            b'-' | b'0'..=b'9' => self.number(),
-            b't' => self.word(b"true"),
-            b'f' => self.word(b"false"),
-            b'n' => self.word(b"null"),
-            _ => None,
-        }
-    }
-
-    fn word(&mut self, word: &[u8]) -> Option<()> {
-        let found = self.bytes[self.at..].starts_with(word);
-        self.at += word.len();
-        found.then_some(())
+    pub(super) fn skip(&mut self, depth: usize) -> Option<()> {
+        let (end, is_plain) = passed_over(self.bytes, self.at, depth)?;
+        self.at = end;
+        self.is_plain &= is_plain;
+        Some(())
     }
 
     /// An object; `member` passes over the value of a name.
-    fn members(
+    pub(super) fn members(
         &mut self,
         depth: usize,
-        mut member: impl FnMut(&mut Self, &[u8]) -> Option<()>,
+        mut member: impl FnMut(&mut Self, &'a [u8]) -> Option<()>,
     ) -> Option<()> {
         self.at += 1;
         if depth > DEPTH_MAX {
@@ -233,7 +277,11 @@ impl Scanner<'_> {
     }
 
     /// An array; `item` passes over an item.
-    fn items(&mut self, depth: usize, mut item: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
+    pub(super) fn items(
+        &mut self,
+        depth: usize,
+        mut item: impl FnMut(&mut Self) -> Option<()>,
+    ) -> Option<()> {
         self.at += 1;
         if depth > DEPTH_MAX {
             return None;
@@ -256,60 +304,160 @@ impl Scanner<'_> {
         self.eat(end).then_some(true)
     }
 
-    fn number(&mut self) -> Option<()> {
-        let from = self.at;
-        self.at += usize::from(self.peek() == Some(b'-'));
-        let first = self.at;
-        self.digits()?;
-        let count = self.at - first;
-        if count > 1 && self.bytes[first] == b'0' {
-            return None;
-        }
-        let is_whole = !matches!(self.peek(), Some(b'.' | b'e' | b'E'));
-        // Whole numbers of 64 bits are written as they are, but -0.
-        self.is_plain &= is_whole && count <= 18 && &self.bytes[from..self.at] != b"-0";
-        if self.peek() == Some(b'.') {
-            self.at += 1;
-            self.digits()?;
-        }
-        if matches!(self.peek(), Some(b'e' | b'E')) {
-            self.at += 1;
-            self.at += usize::from(matches!(self.peek(), Some(b'+' | b'-')));
-            self.digits()?;
-        }
-        Some(())
-    }
-
-    fn digits(&mut self) -> Option<()> {
-        let from = self.at;
-        while self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
-            self.at += 1;
-        }
-        (self.at > from).then_some(())
-    }
-
     /// A text. One with escapes is not plain.
     fn string(&mut self) -> Option<()> {
-        self.at += 1;
-        loop {
-            self.at += plain_prefix(&self.bytes[self.at..]);
-            match self.peek()? {
-                b'"' => {
-                    self.at += 1;
-                    return Some(());
-                }
-                b'\\' => {
-                    self.is_plain = false;
-                    matches!(
-                        self.bytes.get(self.at + 1)?,
-                        b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't'
-                    )
-                    .then_some(())?;
-                    self.at += 2;
-                }
-                byte if byte < b' ' => return None,
-                _ => self.at += 1,
+        let (end, is_plain) = text_end(self.bytes, self.at)?;
+        self.at = end;
+        self.is_plain &= is_plain;
+        Some(())
+    }
+}
+
+/// Where the value that begins at `at`, or behind spaces, ends, and whether it is plain. What lies in it is told apart without
+/// recursion: the lowest bit of `open` says whether an object is open or an array, those above whether the ones around it are.
+fn passed_over(bytes: &[u8], mut at: usize, depth: usize) -> Option<(usize, bool)> {
+    let (mut open, mut levels, mut is_plain) = (0u128, 0, true);
+    loop {
+        at = behind_space(bytes, at);
+        match *bytes.get(at)? {
+            b'"' => {
+                let (end, is_plain_text) = text_end(bytes, at)?;
+                at = end;
+                is_plain &= is_plain_text;
             }
+            byte @ (b'{' | b'[') => {
+                if depth + levels > DEPTH_MAX {
+                    return None;
+                }
+                let is_object = byte == b'{';
+                at = behind_space(bytes, at + 1);
+                if *bytes.get(at)? == byte + 2 {
+                    at += 1;
+                } else {
+                    levels += 1;
+                    open = open << 1 | u128::from(is_object);
+                    if is_object {
+                        at = behind_key(bytes, at)?;
+                    }
+                    continue;
+                }
+            }
+            b'-' | b'0'..=b'9' => {
+                let (end, is_plain_number) = number_end(bytes, at)?;
+                at = end;
+                is_plain &= is_plain_number;
+            }
+            b't' => at = behind_word(bytes, at, b"true")?,
+            b'f' => at = behind_word(bytes, at, b"false")?,
+            b'n' => at = behind_word(bytes, at, b"null")?,
+            _ => return None,
+        }
+        loop {
+            if levels == 0 {
+                return Some((at, is_plain));
+            }
+            let is_object = open & 1 == 1;
+            let end = if is_object { b'}' } else { b']' };
+            at = behind_space(bytes, at);
+            let byte = *bytes.get(at)?;
+            at += 1;
+            if byte == b',' {
+                at = behind_space(bytes, at);
+                // A comma before the end is not written again, so that nothing is said of it.
+                if *bytes.get(at)? == end {
+                    return None;
+                }
+                if is_object {
+                    at = behind_key(bytes, at)?;
+                }
+                break;
+            }
+            if byte != end {
+                return None;
+            }
+            levels -= 1;
+            open >>= 1;
+        }
+    }
+}
+
+#[inline(always)]
+fn behind_space(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(&byte) = bytes.get(at)
+        && byte <= b' '
+        && is_space(byte)
+    {
+        at += 1;
+    }
+    at
+}
+
+/// Where the value of a key begins, or the space before it. Keys are plain.
+#[inline]
+fn behind_key(bytes: &[u8], at: usize) -> Option<usize> {
+    if *bytes.get(at)? != b'"' {
+        return None;
+    }
+    let (end, is_plain) = text_end(bytes, at)?;
+    let at = behind_space(bytes, end);
+    (is_plain && *bytes.get(at)? == b':').then_some(at + 1)
+}
+
+fn behind_word(bytes: &[u8], at: usize, word: &[u8]) -> Option<usize> {
+    bytes.get(at..)?.starts_with(word).then_some(at + word.len())
+}
+
+/// Where the number that begins at `at` ends, and whether it is written as it would be: whole numbers of 64 bits are, but -0.
+#[inline]
+fn number_end(bytes: &[u8], from: usize) -> Option<(usize, bool)> {
+    let digits_end = |mut at: usize| {
+        let from = at;
+        while bytes.get(at).is_some_and(u8::is_ascii_digit) {
+            at += 1;
+        }
+        (at > from).then_some(at)
+    };
+    let is_negative = bytes[from] == b'-';
+    let first = from + usize::from(is_negative);
+    let mut at = digits_end(first)?;
+    let count = at - first;
+    let has_zero = bytes[first] == b'0';
+    if count > 1 && has_zero {
+        return None;
+    }
+    let mut is_plain = count <= 18 && !(is_negative && has_zero);
+    if let Some(b'.' | b'e' | b'E') = bytes.get(at) {
+        is_plain = false;
+        if bytes[at] == b'.' {
+            at = digits_end(at + 1)?;
+        }
+        if matches!(bytes.get(at), Some(b'e' | b'E')) {
+            at += 1;
+            at += usize::from(matches!(bytes.get(at), Some(b'+' | b'-')));
+            at = digits_end(at)?;
+        }
+    }
+    Some((at, is_plain))
+}
+
+/// Where the text whose quote is at `at` ends, and whether it has no escapes.
+#[inline]
+fn text_end(bytes: &[u8], at: usize) -> Option<(usize, bool)> {
+    let (mut at, mut is_plain) = (at + 1, true);
+    loop {
+        at += plain_prefix(bytes.get(at..)?);
+        match *bytes.get(at)? {
+            b'"' => return Some((at + 1, is_plain)),
+            b'\\' => {
+                is_plain = false;
+                let escaped = *bytes.get(at + 1)?;
+                if !matches!(escaped, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') {
+                    return None;
+                }
+                at += 2;
+            }
+            byte if byte < b' ' => return None,
+            _ => at += 1,
         }
     }
 }
@@ -361,6 +509,9 @@ mod tests {
         for path in PATHS {
             let path = Path::parse(path).unwrap();
             let expected = by_tree(text, &path);
+            if part_at(text, Some(&path)) != Scanned::Unknown {
+                assert_eq!(part_at(text, Some(&path)), part_of_checked(text, &path), "{text} {path:?}");
+            }
             match part_at(text, Some(&path)) {
                 Scanned::Unknown => {}
                 Scanned::Nothing => assert_eq!(expected, Some(None), "{text} {path:?}"),

@@ -11,6 +11,7 @@
 //! The optimizer reads no rows but those of the tables' samples. Called by the facade between binder and executor.
 
 mod column_set;
+mod counts;
 mod eager;
 mod early_groups;
 mod equality;
@@ -21,6 +22,7 @@ mod found_keys;
 mod group_keys;
 pub(crate) mod indexed;
 mod join_order;
+mod json_paths;
 mod limited_groups;
 mod limits;
 mod outer_groups;
@@ -115,6 +117,7 @@ pub fn optimize_with(query: Query, context: &mut OptimizerContext<'_>) -> Result
     }
     plan = prune_columns::run(plan, output.iter().map(|(id, _)| *id));
     passed("prune", &plan, &columns)?;
+    counts::run(&mut plan)?;
     shifted_sums::run(&mut plan, &mut columns)?;
     found_keys::run(&mut plan);
     group_keys::run(&mut plan, &columns);

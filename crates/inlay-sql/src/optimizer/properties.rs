@@ -168,8 +168,12 @@ pub fn is_never_null(expr: &Expr, not_null: &ColumnSet) -> bool {
             branches.iter().all(|(_, value)| is_never_null(value, not_null))
                 && is_never_null(otherwise, not_null)
         }
-        // A function may return NULL for arguments that are not (division by zero, say).
-        Expr::Call { .. } | Expr::Lambda(_) => false,
+        // A function may return NULL for arguments that are not (division by zero, say). Those that put their arguments together
+        // return none.
+        Expr::Call { function, .. } => {
+            matches!(&*function.name, "struct_pack" | "row" | "list_value" | "array_value")
+        }
+        Expr::Lambda(_) => false,
     }
 }
 

@@ -85,6 +85,13 @@ fn count_without_nulls(bytes: &[u8], width: usize) -> Option<usize> {
     (header & HAS_NULLS == 0).then(|| (header as usize).min(bytes.len().saturating_sub(4) / width))
 }
 
+/// The elements of a packed list, of `width` bytes each, if none of them is NULL.
+#[inline]
+pub fn plain_run(bytes: &[u8], width: usize) -> Option<&[u8]> {
+    let count = count_without_nulls(bytes, width)?;
+    bytes.get(4..4 + count * width).or(Some(&[]))
+}
+
 /// One element of each list of a flat vector, which `choose` picks from the row and the number of elements.
 pub(super) fn element(
     flat: &Vector,

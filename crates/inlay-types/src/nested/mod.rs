@@ -19,6 +19,7 @@
 //! [`pack`] makes vectors of nested values from vectors of their parts, [`unpack`] the reverse without copying strings,
 //! [`read`] and [`write`] deal with single values, [`compare`] orders them, [`text`] shows them.
 
+mod columns;
 pub mod compare;
 mod fixed;
 pub mod pack;
@@ -28,8 +29,8 @@ pub mod unpack;
 pub mod write;
 
 pub use compare::compare;
-pub use fixed::{find_fixed, lengths};
-pub use pack::{Parts, pack_lists, pack_maps, pack_struct, pack_unions};
+pub use fixed::{find_fixed, lengths, plain_run};
+pub use pack::{Parts, pack_elements, pack_lists, pack_maps, pack_struct, pack_unions};
 pub use read::Sequence;
 pub use unpack::{extract_elements, extract_field, unpack_lists, unpack_maps, unpack_struct, unpack_unions};
 

@@ -1,13 +1,15 @@
 //! Vectors of nested values from vectors of their parts.
 
+use super::columns;
 use super::write::{StructPacker, push_fixed, push_map, push_sequence};
-use crate::limits::Meter;
-use crate::{Bitmap, Error, LogicalType, PhysicalType, Result, Vector, VectorBuilder, View};
+use crate::limits::{self, Meter};
+use crate::{Bitmap, Buffer, Error, LogicalType, PhysicalType, Result, Vector, VectorBuilder, View};
 
 /// Rows of a vector as canonical bytes, as they lie in nested values.
 pub struct Parts {
     flat: Vector,
     is_constant: bool,
+    has_nulls: bool,
     /// Rows of fixed width in canonical form, when the vector's memory is not.
     canonical: Option<Vec<u8>>,
     width: usize,
@@ -37,30 +39,118 @@ impl Parts {
             bytes.chunks_exact(width).for_each(|value| push_fixed(physical, value, &mut out));
             out
         });
-        Self { is_view: physical == PhysicalType::View, flat, is_constant, canonical, width }
+        let has_nulls = flat.validity().is_some_and(|validity| !validity.all());
+        Self { is_view: physical == PhysicalType::View, flat, is_constant, has_nulls, canonical, width }
+    }
+
+    /// Whether some row is NULL.
+    pub(super) fn has_nulls(&self) -> bool {
+        self.has_nulls
+    }
+
+    /// Whether a row is not NULL.
+    #[inline]
+    pub(super) fn is_valid(&self, row: usize) -> bool {
+        let row = if self.is_constant { 0 } else { row };
+        !self.has_nulls || self.flat.validity().is_none_or(|validity| validity.get(row))
+    }
+
+    /// The rows of a vector of views.
+    pub(super) fn texts(&self) -> Option<Texts<'_>> {
+        let validity = self.flat.validity().filter(|_| self.has_nulls);
+        let heap = self.flat.heap().buffers();
+        self.is_view.then(|| Texts {
+            views: self.flat.views(),
+            heap,
+            validity,
+            is_constant: self.is_constant,
+        })
+    }
+
+    /// Rows of fixed width, back to back in canonical form.
+    fn fixed(&self) -> &[u8] {
+        self.canonical.as_deref().unwrap_or_else(|| self.flat.data().bytes())
+    }
+
+    /// Copies each row that is not NULL to `offset` behind its start.
+    pub(super) fn scatter(&self, offset: usize, width: usize, starts: &[u32], out: &mut [u8]) {
+        match width {
+            1 => self.scatter_of::<1>(offset, starts, out),
+            2 => self.scatter_of::<2>(offset, starts, out),
+            4 => self.scatter_of::<4>(offset, starts, out),
+            8 => self.scatter_of::<8>(offset, starts, out),
+            _ => self.scatter_of::<16>(offset, starts, out),
+        }
+    }
+
+    fn scatter_of<const N: usize>(&self, offset: usize, starts: &[u32], out: &mut [u8]) {
+        let values = self.fixed().as_chunks::<N>().0;
+        let mut put = |start: u32, value: &[u8; N]| {
+            let at = start as usize + offset;
+            out[at..at + N].copy_from_slice(value);
+        };
+        match (self.is_constant, self.has_nulls) {
+            (true, true) => {}
+            (true, false) => starts.iter().for_each(|&start| put(start, &values[0])),
+            (false, false) => starts.iter().zip(values).for_each(|(&start, value)| put(start, value)),
+            (false, true) => {
+                for (row, (&start, value)) in starts.iter().zip(values).enumerate() {
+                    if self.is_valid(row) {
+                        put(start, value);
+                    }
+                }
+            }
+        }
     }
 
     /// The canonical bytes of a row; `None` when it is NULL.
     #[inline]
     pub fn get(&self, row: usize) -> Option<&[u8]> {
         let row = if self.is_constant { 0 } else { row };
-        if self.flat.validity().is_some_and(|validity| !validity.get(row)) {
+        if self.has_nulls && self.flat.validity().is_some_and(|validity| !validity.get(row)) {
             return None;
         }
         if self.is_view {
             return Some(self.flat.data().typed::<View>()[row].bytes(self.flat.heap().buffers()));
         }
-        let bytes = self.canonical.as_deref().unwrap_or_else(|| self.flat.data().bytes());
-        Some(&bytes[row * self.width..(row + 1) * self.width])
+        Some(&self.fixed()[row * self.width..(row + 1) * self.width])
+    }
+}
+
+/// The rows of a vector of views, in place.
+#[derive(Clone, Copy)]
+pub(super) struct Texts<'a> {
+    views: &'a [View],
+    heap: &'a [Buffer],
+    validity: Option<&'a Bitmap>,
+    is_constant: bool,
+}
+
+impl<'a> Texts<'a> {
+    /// Calls `f` with each of `len` rows that is not NULL.
+    #[inline(always)]
+    pub(super) fn each(&self, len: usize, mut f: impl FnMut(usize, &'a [u8])) {
+        if self.is_constant {
+            let is_null = self.validity.is_some_and(|validity| !validity.get(0));
+            if let Some(view) = self.views.first().filter(|_| !is_null) {
+                let bytes = view.bytes(self.heap);
+                (0..len).for_each(|row| f(row, bytes));
+            }
+            return;
+        }
+        for (row, view) in self.views[..len].iter().enumerate() {
+            if self.validity.is_none_or(|validity| validity.get(row)) {
+                f(row, view.bytes(self.heap));
+            }
+        }
     }
 
-    /// Rows `from..to` as packed elements, when none of them can be NULL and all have a fixed width.
-    fn run(&self, from: usize, to: usize) -> Option<&[u8]> {
-        if self.flat.validity().is_some() || self.is_view {
-            return None;
+    /// Bytes of `len` rows, or more: texts in the place of NULLs count.
+    pub(super) fn size(&self, len: usize) -> usize {
+        match (self.is_constant, self.views.first()) {
+            (true, Some(view)) => view.len().saturating_mul(len),
+            _ => self.views[..len].iter().map(View::len).sum(),
         }
-        let bytes = self.canonical.as_deref().unwrap_or_else(|| self.flat.data().bytes());
-        Some(&bytes[from * self.width..to * self.width])
     }
 }
 
@@ -80,16 +170,13 @@ fn build(
     mut one: impl FnMut(usize, &mut Vec<u8>) -> Result<()>,
 ) -> Result<Vector> {
     let mut builder = VectorBuilder::new(ty.clone(), len);
-    let (mut scratch, mut meter) = (Vec::new(), Meter::of_rows());
+    let mut meter = Meter::of_rows();
     for row in 0..len {
         if validity.is_some_and(|v| !v.get(row)) {
             builder.push_null();
             continue;
         }
-        scratch.clear();
-        one(row, &mut scratch)?;
-        meter.add(scratch.len())?;
-        builder.push_from(&mut scratch);
+        meter.add(builder.push_with(|out| one(row, out))?)?;
     }
     Ok(builder.finish().holding(meter.finish()))
 }
@@ -106,38 +193,82 @@ pub fn pack_lists(
     };
     check(
         element.physical() == child.physical_type()
-            && offsets.last().is_none_or(|&end| end as usize <= child.len()),
+            && offsets.last().is_none_or(|&end| end as usize <= child.len())
+            && offsets.is_sorted(),
     )?;
     let parts = Parts::new(child);
-    if parts.run(0, 0).is_some() {
-        return pack_runs(ty, &parts, offsets, validity);
+    if !parts.has_nulls
+        && let Some(made) = pack_runs(ty, &parts, offsets, validity)?
+    {
+        return Ok(made);
     }
     build(ty, rows(offsets), validity, |row, out| {
         let (from, to) = (offsets[row] as usize, offsets[row + 1] as usize);
-        check(from <= to)?;
         push_sequence(element, to - from, |index| parts.get(from + index), out)
     })
 }
 
-/// Lists of elements of fixed width without NULLs.
-fn pack_runs(ty: &LogicalType, parts: &Parts, offsets: &[u32], validity: Option<&Bitmap>) -> Result<Vector> {
-    let mut builder = VectorBuilder::new(ty.clone(), rows(offsets));
-    let mut meter = Meter::of_rows();
-    for row in 0..rows(offsets) {
-        let (from, to) = (offsets[row] as usize, offsets[row + 1] as usize);
-        check(from <= to)?;
-        match parts.run(from, to) {
-            Some(run) if validity.is_none_or(|validity| validity.get(row)) => {
-                let count = i32::try_from(to - from);
-                let count =
-                    count.map_err(|_| Error::out_of_range("a list has more than 2,147,483,647 elements"))?;
-                meter.add(run.len())?;
-                builder.push_pair(&count.to_le_bytes(), run);
-            }
-            _ => builder.push_null(),
-        }
+/// Bytes of lists at most that are packed into one piece of memory.
+const RUNS_SIZE_MAX: usize = 1 << 28;
+
+/// Lists of elements without NULLs; `None` if they are too many bytes for one piece of memory.
+fn pack_runs(
+    ty: &LogicalType,
+    parts: &Parts,
+    offsets: &[u32],
+    validity: Option<&Bitmap>,
+) -> Result<Option<Vector>> {
+    let len = rows(offsets);
+    let (first, last) =
+        (offsets.first().map_or(0, |&at| at as usize), offsets.last().map_or(0, |&at| at as usize));
+    let texts = parts.texts();
+    // Rows that are NULL may have elements, which are left out.
+    let size = match &texts {
+        Some(texts) => 4 * (last - first) + texts.views[first..last].iter().map(View::len).sum::<usize>(),
+        None => parts.width * (last - first),
+    };
+    let total = size.saturating_add(4 * len);
+    if total > RUNS_SIZE_MAX {
+        return Ok(None);
     }
-    Ok(builder.finish().holding(meter.finish()))
+    let held = limits::hold(total)?;
+    let (mut bytes, mut starts) = (Vec::new(), Vec::with_capacity(len + 1));
+    limits::grow_counted(&mut bytes, total)?;
+    starts.push(0);
+    for row in 0..len {
+        let (from, to) = (offsets[row] as usize, offsets[row + 1] as usize);
+        if validity.is_none_or(|validity| validity.get(row)) {
+            bytes.extend_from_slice(&((to - from) as u32).to_le_bytes());
+            match &texts {
+                None => bytes.extend_from_slice(&parts.fixed()[from * parts.width..to * parts.width]),
+                Some(texts) => {
+                    let mut end = 0;
+                    for view in &texts.views[from..to] {
+                        end += view.len() as u32;
+                        bytes.extend_from_slice(&end.to_le_bytes());
+                    }
+                    texts.views[from..to]
+                        .iter()
+                        .for_each(|view| bytes.extend_from_slice(view.bytes(texts.heap)));
+                }
+            }
+        }
+        starts.push(bytes.len() as u32);
+    }
+    Ok(Some(columns::vector(ty, bytes, &starts, validity).holding(held)))
+}
+
+/// Lists, or arrays, of type `ty` of one element of each vector, of `len` rows each.
+pub fn pack_elements(ty: &LogicalType, elements: &[&Vector], len: usize) -> Result<Vector> {
+    let (LogicalType::List(element) | LogicalType::Array(element, _)) = ty else {
+        return Err(Error::internal(format!("lists packed as {ty}")));
+    };
+    check(elements.iter().all(|one| one.len() >= len && one.physical_type() == element.physical()))?;
+    let parts: Vec<Parts> = elements.iter().map(|one| Parts::steady(one)).collect();
+    if let Some(made) = columns::lists(ty, &parts, len)? {
+        return Ok(made);
+    }
+    build(ty, len, None, |row, out| push_sequence(element, parts.len(), |index| parts[index].get(row), out))
 }
 
 /// Structs of type `ty` from one vector per field, of `len` rows each.
@@ -151,7 +282,11 @@ pub fn pack_struct(
         return Err(Error::internal(format!("structs packed as {ty}")));
     };
     check(fields.len() == children.len() && children.iter().all(|child| child.len() >= len))?;
-    let parts: Vec<Parts> = children.iter().map(|child| Parts::new(child)).collect();
+    check(fields.iter().zip(children).all(|(field, child)| field.ty.physical() == child.physical_type()))?;
+    let parts: Vec<Parts> = children.iter().map(|child| Parts::steady(child)).collect();
+    if let Some(made) = columns::structs(ty, &parts, len, validity)? {
+        return Ok(made);
+    }
     let packer = StructPacker::new(fields);
     build(ty, len, validity, |row, out| packer.push(|index| parts[index].get(row), out))
 }

@@ -180,7 +180,7 @@ pub fn union_parts(bytes: &[u8]) -> (u8, Option<&[u8]>) {
 }
 
 /// The packed bytes of a value of fixed width, widened to 16; zeros where they end early.
-pub(super) fn sixteen(bytes: &[u8]) -> [u8; 16] {
+pub(crate) fn sixteen(bytes: &[u8]) -> [u8; 16] {
     let mut raw = [0u8; 16];
     let size = bytes.len().min(16);
     raw[..size].copy_from_slice(&bytes[..size]);

@@ -350,7 +350,7 @@ fn packed_values_are_shown_as_values_are() {
             let ty = value.logical_type();
             let (mut packed, mut found, mut expected) = (Vec::new(), String::new(), String::new());
             push_value(&ty, &value, &mut packed).unwrap();
-            text::write_packed(&mut found, &ty, Some(&packed));
+            text::Writer::of(&ty).write(Some(&packed), &mut found);
             text::write(&mut expected, &value);
             assert_eq!(found, expected);
             assert_eq!(expected, value.to_string());

@@ -56,47 +56,90 @@ pub fn write(out: &mut String, value: &Value) {
     }
 }
 
-/// Appends the text of a packed value, as [`write`] does of the value that it is.
-pub fn write_packed(out: &mut String, ty: &LogicalType, bytes: Option<&[u8]>) {
-    let Some(bytes) = bytes else { return out.push_str("NULL") };
-    match ty {
-        LogicalType::List(element) | LogicalType::Array(element, _) => {
-            let list = Sequence::new(element, bytes);
-            out.push('[');
-            for index in 0..list.len() {
-                comma(out, index);
-                write_packed(out, element, list.get(index));
+/// How packed values of a type are written, as [`write`] does of the values that they are.
+pub enum Writer {
+    /// `[1, NULL]`
+    List(LogicalType, Box<Writer>),
+    /// `{'a': 1}`: names in quotes with a colon.
+    Struct(StructLayout, Vec<(String, Writer)>),
+    /// `{k=v}`
+    Map(Box<(LogicalType, LogicalType)>, Box<(Writer, Writer)>),
+    /// VARCHAR.
+    Text,
+    /// INTEGER.
+    Integer,
+    /// BIGINT.
+    BigInt,
+    /// Whatever else: by its value.
+    Other(LogicalType),
+}
+
+impl Writer {
+    /// Of values of a type.
+    pub fn of(ty: &LogicalType) -> Self {
+        match ty {
+            LogicalType::List(element) | LogicalType::Array(element, _) => {
+                Self::List((**element).clone(), Box::new(Self::of(element)))
             }
-            out.push(']');
-        }
-        LogicalType::Struct(fields) if !ty.is_tuple() => {
-            let layout = StructLayout::new(fields);
-            out.push('{');
-            for (index, field) in fields.iter().enumerate() {
-                comma(out, index);
-                write_quoted(out, &field.name);
-                out.push_str(": ");
-                write_packed(out, &field.ty, layout.field(bytes, index));
+            LogicalType::Struct(fields) if !ty.is_tuple() => {
+                let named = fields.iter().enumerate().map(|(index, field)| {
+                    let mut name = String::new();
+                    comma(&mut name, index);
+                    write_quoted(&mut name, &field.name);
+                    name.push_str(": ");
+                    (name, Self::of(&field.ty))
+                });
+                Self::Struct(StructLayout::new(fields), named.collect())
             }
-            out.push('}');
-        }
-        LogicalType::Map(types) => {
-            let (keys, values) = map_parts(types, bytes);
-            out.push('{');
-            for index in 0..keys.len().min(values.len()) {
-                comma(out, index);
-                write_packed(out, &types.0, keys.get(index));
-                out.push('=');
-                write_packed(out, &types.1, values.get(index));
+            LogicalType::Map(types) => {
+                Self::Map(Box::new((**types).clone()), Box::new((Self::of(&types.0), Self::of(&types.1))))
             }
-            out.push('}');
+            LogicalType::Varchar => Self::Text,
+            LogicalType::Integer => Self::Integer,
+            LogicalType::BigInt => Self::BigInt,
+            other => Self::Other(other.clone()),
         }
-        LogicalType::Varchar => write_text(out, std::str::from_utf8(bytes).unwrap_or_default()),
-        LogicalType::Integer => {
-            write_integer(out, bytes.first_chunk().map_or(0, |b| i32::from_le_bytes(*b)).into())
+    }
+
+    /// Appends a value; `NULL` for none.
+    pub fn write(&self, bytes: Option<&[u8]>, out: &mut String) {
+        let Some(bytes) = bytes else { return out.push_str("NULL") };
+        match self {
+            Self::List(element, writer) => {
+                let list = Sequence::new(element, bytes);
+                out.push('[');
+                for index in 0..list.len() {
+                    comma(out, index);
+                    writer.write(list.get(index), out);
+                }
+                out.push(']');
+            }
+            Self::Struct(layout, fields) => {
+                out.push('{');
+                for (index, (name, writer)) in fields.iter().enumerate() {
+                    out.push_str(name);
+                    writer.write(layout.field(bytes, index), out);
+                }
+                out.push('}');
+            }
+            Self::Map(types, writers) => {
+                let (keys, values) = map_parts(types, bytes);
+                out.push('{');
+                for index in 0..keys.len().min(values.len()) {
+                    comma(out, index);
+                    writers.0.write(keys.get(index), out);
+                    out.push('=');
+                    writers.1.write(values.get(index), out);
+                }
+                out.push('}');
+            }
+            Self::Text => write_text(out, std::str::from_utf8(bytes).unwrap_or_default()),
+            Self::Integer => {
+                write_integer(out, bytes.first_chunk().map_or(0, |b| i32::from_le_bytes(*b)).into())
+            }
+            Self::BigInt => write_integer(out, bytes.first_chunk().map_or(0, |b| i64::from_le_bytes(*b))),
+            Self::Other(ty) => write(out, &value(ty, bytes)),
         }
-        LogicalType::BigInt => write_integer(out, bytes.first_chunk().map_or(0, |b| i64::from_le_bytes(*b))),
-        other => write(out, &value(other, bytes)),
     }
 }
 
@@ -106,12 +149,28 @@ fn comma(out: &mut String, index: usize) {
     }
 }
 
+/// Which bytes of a text have it quoted.
+const SPECIAL: [bool; 256] = {
+    let (mut table, special, mut at) = ([false; 256], b"()[]{},:='\"\\", 0);
+    while at < special.len() {
+        table[special[at] as usize] = true;
+        at += 1;
+    }
+    table
+};
+
+/// Whether a text could be misread inside a nested value.
+fn is_misread(text: &[u8]) -> bool {
+    let (Some(first), Some(last)) = (text.first(), text.last()) else { return true };
+    first.is_ascii_whitespace()
+        || last.is_ascii_whitespace()
+        || text.iter().any(|byte| SPECIAL[usize::from(*byte)])
+        || text.eq_ignore_ascii_case(b"null")
+}
+
 /// Appends text as it stands inside a nested value: quoted when it could be misread.
 pub fn write_text(out: &mut String, text: &str) {
-    let is_special = |c: char| "()[]{},:='\"\\".contains(c);
-    let has_edge = text.starts_with(|c: char| c.is_ascii_whitespace())
-        || text.ends_with(|c: char| c.is_ascii_whitespace());
-    if text.is_empty() || has_edge || text.eq_ignore_ascii_case("null") || text.contains(is_special) {
+    if is_misread(text.as_bytes()) {
         write_quoted(out, text);
     } else {
         out.push_str(text);

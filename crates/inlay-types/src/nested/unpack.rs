@@ -14,6 +14,7 @@ struct Row<'a> {
 
 impl Row<'_> {
     /// The view of a part of this value's bytes.
+    #[inline]
     fn view_of(&self, part: &[u8]) -> View {
         if part.len() <= INLINE_LIMIT {
             return View::inline(part);
@@ -45,7 +46,9 @@ impl<'a> Rows<'a> {
 struct Builder {
     ty: LogicalType,
     width: Option<usize>,
+    /// Values of fixed width, or views.
     raw: Vec<u8>,
+    views: Vec<View>,
     nulls: Vec<u32>,
     len: usize,
     held: Option<Reservation>,
@@ -56,13 +59,17 @@ impl Builder {
     fn new(ty: &LogicalType, parts: usize) -> Result<Self> {
         let width = fixed_width(ty);
         let size = parts.saturating_mul(width.unwrap_or(size_of::<View>()));
-        // What is collected is copied into aligned memory at the end.
+        // What has a fixed width is copied into aligned memory at the end.
         let held = limits::hold(size.saturating_mul(2))?;
-        let mut raw = Vec::new();
-        limits::grow_at_once(&mut raw, size)?;
-        Ok(Self { ty: ty.clone(), width, raw, nulls: Vec::new(), len: 0, held })
+        let (mut raw, mut views) = (Vec::new(), Vec::new());
+        match width {
+            Some(_) => limits::grow_counted(&mut raw, size)?,
+            None => limits::grow_counted(&mut views, parts)?,
+        }
+        Ok(Self { ty: ty.clone(), width, raw, views, nulls: Vec::new(), len: 0, held })
     }
 
+    #[inline]
     fn push(&mut self, row: Row<'_>, part: Option<&[u8]>) {
         match (self.width, part) {
             (Some(width), Some(part)) => {
@@ -70,9 +77,9 @@ impl Builder {
                 self.raw.extend_from_slice(&part[..size]);
                 self.raw.resize(self.raw.len() + width - size, 0);
             }
-            (None, Some(part)) => self.push_view(row.view_of(part)),
+            (None, Some(part)) => self.views.push(row.view_of(part)),
             (Some(width), None) => self.raw.resize(self.raw.len() + width, 0),
-            (None, None) => self.push_view(View::EMPTY),
+            (None, None) => self.views.push(View::EMPTY),
         }
         if part.is_none() {
             self.nulls.push(self.len as u32);
@@ -80,14 +87,15 @@ impl Builder {
         self.len += 1;
     }
 
-    fn push_view(&mut self, view: View) {
-        self.raw.extend_from_slice(&view.head.to_le_bytes());
-        self.raw.extend_from_slice(&view.tail.to_le_bytes());
-    }
-
     fn push_all(&mut self, row: Row<'_>, sequence: Sequence<'_>) {
-        if let (true, Some(run)) = (sequence.has_no_nulls(), sequence.fixed()) {
-            self.raw.extend_from_slice(run);
+        if sequence.has_no_nulls() {
+            match sequence.fixed() {
+                Some(run) => self.raw.extend_from_slice(run),
+                None => {
+                    let views = (0..sequence.len()).map(|index| row.view_of(sequence.bytes(index)));
+                    self.views.extend(views);
+                }
+            }
             self.len += sequence.len();
             return;
         }
@@ -101,8 +109,10 @@ impl Builder {
             self.nulls.iter().for_each(|&row| validity.set(row as usize, false));
             validity
         });
-        let heap = if self.width.is_some() { Heap::default() } else { heap.clone() };
-        let mut data = Buffer::copy_of(&self.raw);
+        let (mut data, heap) = match self.width {
+            Some(_) => (Buffer::copy_of(&self.raw), Heap::default()),
+            None => (Buffer::from_vec(self.views), heap.clone()),
+        };
         if let Some(mut held) = self.held {
             // Half of it was for what goes now.
             if held.resize(held.bytes() / 2).is_ok() {

@@ -154,6 +154,7 @@ pub fn push_struct<'a>(
 }
 
 /// Packs structs of the same fields, of which it knows the places.
+#[derive(Clone, Debug)]
 pub struct StructPacker {
     /// Widths of the fields that have one.
     widths: Vec<Option<usize>>,
@@ -195,6 +196,88 @@ impl StructPacker {
         }
         Ok(())
     }
+}
+
+/// Where the parts of packed structs lie, for who writes each part once it is known.
+#[derive(Clone, Debug)]
+pub struct FieldPlaces(StructPacker);
+
+impl FieldPlaces {
+    /// Of structs of these fields.
+    pub fn new(fields: &[Field]) -> Self {
+        Self(StructPacker::new(fields))
+    }
+
+    /// Appends a packed struct. `part` appends the canonical bytes of a field in the order of the fields, and says whether there are
+    /// any, or NULL; `None` ends it, with some of the struct written.
+    pub fn push(
+        &self,
+        out: &mut Vec<u8>,
+        mut part: impl FnMut(usize, &mut Vec<u8>) -> Option<bool>,
+    ) -> Option<()> {
+        let StructPacker { widths, ends, texts } = &self.0;
+        let start = out.len();
+        out.resize(start + texts, 0);
+        let (mut fixed, mut end) = (start + widths.len().div_ceil(8), start + ends);
+        for (index, width) in widths.iter().enumerate() {
+            let before = out.len();
+            if part(index, out)? {
+                out[start + index / 8] |= 1 << (index % 8);
+            }
+            match width {
+                Some(width) => {
+                    // What was appended belongs in front of what is there.
+                    let size = (out.len() - before).min(*width);
+                    out.copy_within(before..before + size, fixed);
+                    out.truncate(before);
+                    fixed += width;
+                }
+                None => {
+                    let written = u32::try_from(out.len() - start - texts).ok()?;
+                    out[end..end + 4].copy_from_slice(&written.to_le_bytes());
+                    end += 4;
+                }
+            }
+        }
+        Some(())
+    }
+}
+
+/// Puts the ends of the elements of a sequence, which lie from `at` to the end, in front of them.
+pub fn insert_ends(ends: &[u32], at: usize, out: &mut Vec<u8>) {
+    let size = insert_gap(4 * ends.len(), at, out);
+    for (place, end) in out[at..at + size].as_chunks_mut().0.iter_mut().zip(ends) {
+        *place = end.to_le_bytes();
+    }
+}
+
+/// Gives a sequence, of which nothing but this is missing and which lies from `start` to the end, its validity: the elements at
+/// the positions `nulls` are NULL.
+pub fn insert_validity(nulls: &[u32], start: usize, out: &mut Vec<u8>) {
+    let Some(header) =
+        out.get(start..).and_then(|rest| rest.first_chunk()).map(|raw| u32::from_le_bytes(*raw))
+    else {
+        return;
+    };
+    if nulls.is_empty() {
+        return;
+    }
+    let (count, at) = (header as usize, start + 4);
+    insert_gap(count.div_ceil(8), at, out);
+    for index in 0..count {
+        out[at + index / 8] |= 1 << (index % 8);
+    }
+    nulls.iter().for_each(|&index| out[at + index as usize / 8] &= !(1 << (index % 8)));
+    out[start..at].copy_from_slice(&(header | HAS_NULLS).to_le_bytes());
+}
+
+/// Moves what lies behind `at` to make room for `size` bytes, which become zero.
+fn insert_gap(size: usize, at: usize, out: &mut Vec<u8>) -> usize {
+    let end = out.len();
+    out.resize(end + size, 0);
+    out.copy_within(at..end, at + size);
+    out[at..at + size].fill(0);
+    size
 }
 
 fn wrong(ty: &LogicalType, value: &Value) -> Error {

@@ -252,6 +252,14 @@ impl Encoded {
         Self { codes: Codes::Nothing, bits: 0, complete: false }
     }
 
+    /// How many of the first bytes of texts are equal where codes are.
+    pub(super) fn bytes_known(&self) -> usize {
+        match self.codes {
+            Codes::Bytes { skip, count, .. } => skip + count,
+            Codes::Narrow { .. } | Codes::Wide { .. } | Codes::Ranks { .. } | Codes::Nothing => 0,
+        }
+    }
+
     /// The code of a row: values between those of NULL on either side.
     #[inline]
     pub(super) fn code(&self, key: &KeyColumn<'_>, row: usize) -> u128 {

@@ -8,6 +8,7 @@
 
 mod codes;
 mod normal;
+mod ties;
 
 use crate::context::{ExecContext, PARALLEL_ROWS_MIN};
 use codes::{Encoded, encode};
@@ -15,6 +16,7 @@ use inlay_types::{Interval, PhysicalType, Result, Vector, nested};
 pub(super) use normal::{Normal, normalise, order_f64, rank_words};
 use parking_lot::Mutex;
 use std::cmp::Ordering;
+use ties::{TIES_MIN, Texts};
 
 /// Buckets per sort at most, rows per bucket at least, and rows per sample of a bucket's bounds.
 const BUCKETS: usize = 64;
@@ -167,6 +169,26 @@ pub(super) fn sort(
     partition_count: usize,
     len: usize,
 ) -> Result<Order> {
+    sort_with(context, keys, partition_count, len, true)
+}
+
+/// The same without peers, which nobody asks for.
+pub(super) fn sort_rows(
+    context: &ExecContext,
+    keys: &[KeyColumn<'_>],
+    partition_count: usize,
+    len: usize,
+) -> Result<Order> {
+    sort_with(context, keys, partition_count, len, false)
+}
+
+fn sort_with(
+    context: &ExecContext,
+    keys: &[KeyColumn<'_>],
+    partition_count: usize,
+    len: usize,
+    finds_peers: bool,
+) -> Result<Order> {
     if keys.is_empty() || len == 0 {
         let all = if len == 0 { vec![0] } else { vec![0, len as u32] };
         return Ok(Order { rows: None, partitions: all.clone(), peers: all });
@@ -192,7 +214,16 @@ pub(super) fn sort(
         let parts = keys.iter().zip(&encoded).zip(&shifts).filter(|((_, encoded), _)| encoded.bits > 0);
         parts.fold(0u128, |all, ((key, encoded), &shift)| all | encoded.code(key, row) << shift)
     };
-    let sorter = Sorter { keys, open, partition_count, bits, partition_shift: bits - partition_bits };
+    let known = encoded.get(open).map_or(0, Encoded::bytes_known);
+    let sorter = Sorter {
+        keys,
+        open,
+        known,
+        finds_peers,
+        partition_count,
+        bits,
+        partition_shift: bits - partition_bits,
+    };
     if bits <= 64 {
         let prefixes = prefixes::<u64>(context, len, &code)?;
         drop(encoded);
@@ -250,8 +281,10 @@ fn sort_pairs<P: Prefix>(mut pairs: Vec<(P, u32)>, bits: u32) -> Vec<(P, u32)> {
 
 struct Sorter<'a> {
     keys: &'a [KeyColumn<'a>],
-    /// The first key that is not completely in the prefix.
+    /// The first key that is not completely in the prefix, and how many bytes of it are, if it is a text.
     open: usize,
+    known: usize,
+    finds_peers: bool,
     partition_count: usize,
     /// Bits of the prefix, and those that are not of partition keys.
     bits: u32,
@@ -274,7 +307,22 @@ impl Sorter<'_> {
         orders.into_iter().find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
     }
 
+    /// Sorts rows that are equal up to key `from`, and in the first `known` bytes of that, if it is a text.
+    fn sort_ties(&self, rows: &mut [u32], from: usize, known: usize) {
+        let texts = self.keys.get(from).filter(|_| rows.len() >= TIES_MIN);
+        if let Some(texts) = texts.and_then(|key| Texts::of(key, known)) {
+            return texts.sort(rows, &|rows| self.sort_ties(rows, from + 1, 0));
+        }
+        rows.sort_unstable_by(|&a, &b| {
+            self.compare_open(a, b, from, self.keys.len()).then_with(|| a.cmp(&b))
+        });
+    }
+
+    /// Whether rows are peers, or of one partition where nobody asks for peers.
     fn same_peers<P: Prefix>(&self, left: (P, u32), right: (P, u32)) -> bool {
+        if !self.finds_peers {
+            return self.same_partition(left, right);
+        }
         left.0 == right.0 && self.compare_open(left.1, right.1, self.open, self.keys.len()).is_eq()
     }
 
@@ -294,15 +342,15 @@ impl Sorter<'_> {
         if self.open < self.keys.len() {
             // Only rows with equal prefixes are told apart by values, which lie elsewhere.
             for ties in pairs.chunk_by_mut(|a, b| a.0 == b.0).filter(|ties| ties.len() > 1) {
-                ties.sort_unstable_by(|a, b| {
-                    let order = self.compare_open(a.1, b.1, self.open, self.keys.len());
-                    order.then_with(|| a.1.cmp(&b.1))
-                });
+                let mut rows: Vec<u32> = ties.iter().map(|tie| tie.1).collect();
+                self.sort_ties(&mut rows, self.open, self.known);
+                ties.iter_mut().zip(rows).for_each(|(tie, row)| tie.1 = row);
             }
         }
         let (first, last) = (*pairs.first()?, *pairs.last()?);
         let (mut partitions, mut peers) = (Vec::new(), Vec::new());
-        for (place, pair) in pairs.windows(2).enumerate() {
+        let pairs_looked_at = if self.finds_peers || self.partition_count > 0 { &pairs[..] } else { &[] };
+        for (place, pair) in pairs_looked_at.windows(2).enumerate() {
             let (before, here) = (pair[0], pair[1]);
             if !self.same_peers(before, here) {
                 peers.push(place as u32 + 1);

@@ -186,7 +186,7 @@ impl Sort {
         let keys = joined(context, &self.keys.types(), keys)?;
         let keys: Vec<Vector> = keys.into_iter().map(order::sortable).collect();
         let columns: Vec<KeyColumn<'_>> = self.order.columns(&keys).collect();
-        let order = order::sort(context, &columns, self.group_keys, count)?;
+        let order = order::sort_rows(context, &columns, self.group_keys, count)?;
         drop(columns);
         drop(keys);
         let rows = Batch::new(joined(context, &self.types, rows)?, count);

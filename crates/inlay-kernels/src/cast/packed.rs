@@ -1,0 +1,184 @@
+//! Casts that write the bytes of a value where it lies, for what has no loop of its own otherwise: documents as nested values, texts
+//! as lists of numbers, integers as bits.
+//!
+//! Each leaves to the cast of single values whatever is rare or wrong.
+
+use crate::json::scan::is_document;
+use crate::json::typed::Typed;
+use crate::parse;
+use inlay_types::nested::fixed_width;
+use inlay_types::nested::write::insert_validity;
+use inlay_types::{LogicalType, Vector};
+
+/// How values of one type become bytes of another.
+pub(super) enum Packed {
+    Json(Typed),
+    /// Lists of elements of this type.
+    Numbers(LogicalType),
+    /// Integers of so many bytes.
+    Bits(usize),
+}
+
+impl Packed {
+    /// For a cast between two types; `None`: there is nothing of the kind.
+    pub(super) fn of(from: &LogicalType, to: &LogicalType) -> Option<Self> {
+        match (from, to) {
+            (LogicalType::Json, to) if to.is_nested() => Some(Self::Json(Typed::of(to, false))),
+            (LogicalType::Varchar, LogicalType::List(element)) => {
+                let element = &**element;
+                matches!(element, LogicalType::Integer | LogicalType::BigInt | LogicalType::Double)
+                    .then(|| Self::Numbers(element.clone()))
+            }
+            (from, LogicalType::Bit) if from.is_integer() && from.physical().size() <= 8 => {
+                Some(Self::Bits(from.physical().size()))
+            }
+            _ => None,
+        }
+    }
+
+    /// Appends the bytes of a row of a flat vector that is not NULL; whether there is a value, or NULL. `None`, with nothing
+    /// that counts appended: the cast of single values has to say.
+    pub(super) fn push(&self, input: &Vector, row: usize, out: &mut Vec<u8>) -> Option<bool> {
+        let text = || input.views()[row].bytes(input.heap().buffers());
+        match self {
+            Self::Json(typed) => typed.push_document(std::str::from_utf8(text()).ok()?, out),
+            Self::Numbers(element) => push_numbers(text(), element, out).map(|()| true),
+            Self::Bits(width) => {
+                push_bits(input.stored_i128(row) as u64, *width, out);
+                Some(true)
+            }
+        }
+    }
+}
+
+/// Whether all texts of a flat vector are known to be documents, which are then JSON as they are.
+pub(super) fn are_documents(input: &Vector) -> bool {
+    let heap = input.heap().buffers();
+    input.views().iter().enumerate().all(|(row, view)| {
+        input.is_null(row)
+            || std::str::from_utf8(view.bytes(heap)).is_ok_and(|text| is_document(text) == Some(true))
+    })
+}
+
+fn trimmed(mut text: &[u8]) -> &[u8] {
+    while let [b' ', rest @ ..] | [rest @ .., b' '] = text {
+        text = rest;
+    }
+    text
+}
+
+/// A list of numbers as they are mostly written.
+fn push_numbers(text: &[u8], element: &LogicalType, out: &mut Vec<u8>) -> Option<()> {
+    let [b'[', body @ .., b']'] = trimmed(text) else { return None };
+    let width = fixed_width(element)?;
+    let start = out.len();
+    out.extend_from_slice(&[0; 4]);
+    let (mut count, mut nulls) = (0u32, Vec::new());
+    if !trimmed(body).is_empty() {
+        for part in body.split(|byte| *byte == b',') {
+            let part = trimmed(part);
+            if part.eq_ignore_ascii_case(b"null") {
+                nulls.push(count);
+                out.resize(out.len() + width, 0);
+            } else {
+                push_number(part, element, out)?;
+            }
+            count = count.checked_add(1).filter(|count| *count <= i32::MAX as u32)?;
+        }
+    }
+    out[start..start + 4].copy_from_slice(&count.to_le_bytes());
+    insert_validity(&nulls, start, out);
+    Some(())
+}
+
+fn push_number(text: &[u8], element: &LogicalType, out: &mut Vec<u8>) -> Option<()> {
+    let is_plain = |byte: &u8| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
+    if text.is_empty() || !text.iter().all(is_plain) {
+        return None;
+    }
+    match element {
+        LogicalType::Integer => {
+            let number = i32::try_from(parse::int(text).ok()?).ok()?;
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+        LogicalType::BigInt => {
+            let number = i64::try_from(parse::int(text).ok()?).ok()?;
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+        LogicalType::Double => out.extend_from_slice(&(parse::double(text)? + 0.0).to_le_bytes()),
+        _ => return None,
+    }
+    Some(())
+}
+
+/// The bits of an integer, as [`inlay_types::bit::from_bits`] packs them: seven to a byte, each but the last with a bit more.
+fn push_bits(number: u64, width: usize, out: &mut Vec<u8>) {
+    let count = 8 * width;
+    // The first bit of the number is the highest of the word.
+    let mut rest = number << (64 - count);
+    let groups = count.div_ceil(7);
+    for group in 0..groups {
+        let more = u8::from(group + 1 < groups);
+        out.push((rest >> 56) as u8 & 0xFE | more);
+        rest <<= 7;
+    }
+    out.push((count - (groups - 1) * 7) as u8);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cast::cast_value;
+    use inlay_types::Value;
+    use inlay_types::nested::write::push_value;
+
+    fn check(value: &Value, to: &LogicalType) -> bool {
+        let input = Vector::from_sql_values(value.logical_type(), std::slice::from_ref(value)).unwrap();
+        let mut found = Vec::new();
+        let Some(is_there) = Packed::of(input.ty(), to).unwrap().push(&input, 0, &mut found) else {
+            return false;
+        };
+        let expected = cast_value(value, to).unwrap();
+        assert_eq!(is_there, !expected.is_null(), "{value} as {to}");
+        if is_there {
+            let mut packed = Vec::new();
+            push_value(to, &expected, &mut packed).unwrap();
+            assert_eq!(found, packed, "{value} as {to}");
+        }
+        true
+    }
+
+    #[test]
+    fn packed_casts_are_those_of_values() {
+        use LogicalType as T;
+        for element in [T::Integer, T::BigInt, T::Double] {
+            let ty = T::list(element);
+            for text in
+                ["[1, 2, 3]", " [ 1 ,NULL, -7] ", "[]", "[ ]", "[null]", "[2147483647,-2147483648]", "[007]"]
+            {
+                assert!(check(&Value::Varchar(text.into()), &ty), "{text}");
+            }
+            for text in
+                ["", "[", "[]]", "[1,]", "[,]", "[x]", "['1']", "[1 2]", "[[1]]", "[1]x", "[\"1\"]", "[\t1]"]
+            {
+                if cast_value(&Value::Varchar(text.into()), &ty).is_err() {
+                    let input = Vector::from_sql_values(T::Varchar, &[Value::Varchar(text.into())]).unwrap();
+                    assert!(Packed::of(&T::Varchar, &ty).unwrap().push(&input, 0, &mut Vec::new()).is_none());
+                } else {
+                    check(&Value::Varchar(text.into()), &ty);
+                }
+            }
+        }
+        for number in [0i64, 1, -1, 5, i64::MAX, i64::MIN] {
+            assert!(check(&Value::BigInt(number), &T::Bit));
+            assert!(check(&Value::Integer(number as i32), &T::Bit));
+            assert!(check(&Value::SmallInt(number as i16), &T::Bit));
+            assert!(check(&Value::TinyInt(number as i8), &T::Bit));
+            assert!(check(&Value::UBigInt(number as u64), &T::Bit));
+            assert!(check(&Value::UTinyInt(number as u8), &T::Bit));
+        }
+        let structure = T::structure([("a", T::Integer), ("b", T::list(T::Varchar))]);
+        assert!(check(&Value::Json(r#"{"b": ["x", null], "a": 7}"#.into()), &structure));
+        assert!(check(&Value::Json("null".into()), &structure));
+    }
+}

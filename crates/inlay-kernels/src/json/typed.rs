@@ -1,0 +1,449 @@
+//! Documents as packed values of a type, without a tree and without values between.
+//!
+//! The text of a part is passed over by the scanner of [`super::scan`] and its bytes are written where they belong. Whatever is
+//! rare (escapes, numbers of other forms) and whatever does not fit is left to [`super::values::as_type`], which says what is
+//! right, or what is wrong: then `None` comes back, and what was written is to be thrown away. Keys are read in any order: an
+//! object is passed over once to find its parts, which are then read in the order of the fields.
+
+use super::documents::check_kind;
+use super::scan::{Raw, Scanner};
+use super::value::Json;
+use super::values::as_type;
+use crate::parse;
+use inlay_types::LogicalType;
+use inlay_types::nested::fixed_width;
+use inlay_types::nested::write::{FieldPlaces, insert_ends, insert_validity, push_value};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// Fields of which the places are kept on the stack.
+const FIELDS_FEW: usize = 16;
+
+/// How documents become values of a type.
+#[derive(Clone, Debug)]
+pub struct Typed {
+    kind: Kind,
+    ty: LogicalType,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Text,
+    Document,
+    Boolean,
+    /// Integers of so many bytes, with a sign or not.
+    Integer(usize, bool),
+    Double,
+    Date,
+    Timestamp,
+    List(Box<Typed>),
+    Struct(Box<Fields>),
+    /// Whatever else: by its value, which may have to be of the type's kind.
+    Other(bool),
+}
+
+/// The fields of a struct, or the columns of a document.
+#[derive(Clone, Debug)]
+struct Fields {
+    names: Vec<Box<str>>,
+    fields: Vec<Typed>,
+    places: FieldPlaces,
+    /// Keys that are no fields are not passed over.
+    is_closed: bool,
+}
+
+/// Where the value of each field begins, in a text of less than 4 GiB.
+type Starts = [u32];
+
+const NOWHERE: u32 = u32::MAX;
+
+impl Typed {
+    /// Of values of a type. With `is_closed` neither objects with keys that a struct has no field for are read nor values that
+    /// would become others of the type, as truth values would numbers.
+    pub fn of(ty: &LogicalType, is_closed: bool) -> Self {
+        use LogicalType as T;
+        let kind = match ty {
+            T::Varchar => Kind::Text,
+            T::Json => Kind::Document,
+            T::Boolean => Kind::Boolean,
+            T::TinyInt | T::SmallInt | T::Integer | T::BigInt => Kind::Integer(ty.physical().size(), true),
+            T::UTinyInt | T::USmallInt | T::UInteger | T::UBigInt => {
+                Kind::Integer(ty.physical().size(), false)
+            }
+            T::Double => Kind::Double,
+            T::Date => Kind::Date,
+            T::Timestamp => Kind::Timestamp,
+            T::List(element) => Kind::List(Box::new(Self::of(element, is_closed))),
+            T::Struct(fields) if !ty.is_tuple() => Kind::Struct(Box::new(Fields {
+                names: fields.iter().map(|field| Box::from(&*field.name)).collect(),
+                fields: fields.iter().map(|field| Self::of(&field.ty, is_closed)).collect(),
+                places: FieldPlaces::new(fields),
+                is_closed,
+            })),
+            _ => Kind::Other(is_closed),
+        };
+        Self { kind, ty: ty.clone() }
+    }
+
+    /// Appends the value that a document describes; whether there is one, or NULL. `None`: that is for others to say.
+    pub fn push_document(&self, text: &str, out: &mut Vec<u8>) -> Option<bool> {
+        let start = out.len();
+        let mut scanner = Scanner::new(text);
+        let found = self.push(&mut scanner, 0, out).filter(|_| scanner.is_at_end());
+        if found.is_none() {
+            out.truncate(start);
+        }
+        found
+    }
+
+    fn push(&self, scanner: &mut Scanner<'_>, depth: usize, out: &mut Vec<u8>) -> Option<bool> {
+        scanner.space();
+        let first = scanner.peek()?;
+        if first == b'n' {
+            scanner.skip(depth)?;
+            return Some(false);
+        }
+        match &self.kind {
+            Kind::Text => {
+                let raw = scanner.raw(depth)?;
+                match raw.plain_text() {
+                    Some(text) => out.extend_from_slice(text.as_bytes()),
+                    None if first == b'"' => return None,
+                    None => raw.write(out).then_some(())?,
+                }
+            }
+            Kind::Document => scanner.raw(depth)?.write(out).then_some(())?,
+            Kind::Boolean => {
+                scanner.skip(depth)?;
+                out.push(match first {
+                    b't' => 1,
+                    b'f' => 0,
+                    _ => return None,
+                });
+            }
+            Kind::Integer(width, is_signed) => push_integer(scanner.raw(depth)?, *width, *is_signed, out)?,
+            Kind::Double => {
+                let raw = scanner.raw(depth)?;
+                matches!(first, b'-' | b'0'..=b'9').then_some(())?;
+                let number: f64 = fast_float2::parse(raw.text).ok()?;
+                out.extend_from_slice(&(number + 0.0).to_le_bytes());
+            }
+            Kind::Date => {
+                let days = parse::date(scanner.raw(depth)?.plain_text()?.as_bytes())?;
+                out.extend_from_slice(&days.to_le_bytes());
+            }
+            Kind::Timestamp => {
+                let micros = parse::timestamp(scanner.raw(depth)?.plain_text()?.as_bytes())?;
+                out.extend_from_slice(&micros.to_le_bytes());
+            }
+            Kind::List(element) if first == b'[' => push_list(element, scanner, depth, out)?,
+            Kind::Struct(fields) if first == b'{' => fields.push(scanner, depth, out)?,
+            Kind::List(_) | Kind::Struct(_) => return None,
+            Kind::Other(is_closed) => {
+                let json = Json::parse(scanner.raw(depth)?.text).ok()?;
+                if *is_closed {
+                    check_kind(&json, &self.ty).ok()?;
+                }
+                let value = as_type(&json, &self.ty, true).ok()?;
+                if value.is_null() {
+                    return Some(false);
+                }
+                push_value(&self.ty, &value, out).ok()?;
+            }
+        }
+        Some(true)
+    }
+}
+
+fn push_integer(raw: Raw<'_>, width: usize, is_signed: bool, out: &mut Vec<u8>) -> Option<()> {
+    let (digits, is_negative) = match raw.text.strip_prefix('-') {
+        Some(digits) => (digits, true),
+        None => (raw.text, false),
+    };
+    // Plain ones have at most 18 digits.
+    if !raw.is_plain || !digits.starts_with(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
+    let number = digits.bytes().fold(0i64, |number, digit| number * 10 + i64::from(digit - b'0'));
+    let number = if is_negative { -number } else { number };
+    let bits = 8 * width as u32;
+    let fits = match (is_signed, bits) {
+        (true, 64..) => true,
+        (true, _) => number >> (bits - 1) == 0 || number >> (bits - 1) == -1,
+        (false, 64..) => number >= 0,
+        (false, _) => number >> bits == 0,
+    };
+    fits.then(|| out.extend_from_slice(&number.to_le_bytes()[..width]))
+}
+
+/// A list whose elements are counted while they are written: what stands before them is put in its place at the end.
+fn push_list(element: &Typed, scanner: &mut Scanner<'_>, depth: usize, out: &mut Vec<u8>) -> Option<()> {
+    let width = fixed_width(&element.ty);
+    let start = out.len();
+    out.extend_from_slice(&[0; 4]);
+    let (mut count, mut ends, mut nulls): (u32, Vec<u32>, Vec<u32>) = (0, Vec::new(), Vec::new());
+    scanner.items(depth, |scanner| {
+        if !element.push(scanner, depth + 1, out)? {
+            nulls.push(count);
+            out.resize(out.len() + width.unwrap_or(0), 0);
+        }
+        count += 1;
+        if width.is_none() {
+            ends.push(u32::try_from(out.len() - start - 4).ok()?);
+        }
+        Some(())
+    })?;
+    if i32::try_from(count).is_err() {
+        return None;
+    }
+    out[start..start + 4].copy_from_slice(&count.to_le_bytes());
+    insert_ends(&ends, start + 4, out);
+    insert_validity(&nulls, start, out);
+    Some(())
+}
+
+impl Fields {
+    fn push(&self, scanner: &mut Scanner<'_>, depth: usize, out: &mut Vec<u8>) -> Option<()> {
+        let mut few = [NOWHERE; FIELDS_FEW];
+        let mut many = Vec::new();
+        let starts: &mut Starts = match few.get_mut(..self.names.len()) {
+            Some(few) => few,
+            None => {
+                many.resize(self.names.len(), NOWHERE);
+                &mut many
+            }
+        };
+        self.find(scanner, depth, starts, |_| !self.is_closed)?;
+        let mut part = scanner.clone();
+        self.places.push(out, |index, out| {
+            if starts[index] == NOWHERE {
+                return Some(false);
+            }
+            part.at = starts[index] as usize;
+            self.fields[index].push(&mut part, depth + 1, out)
+        })
+    }
+
+    /// Passes over an object and notes where the value of each field begins: the first one of its name. Other keys have to be
+    /// known, or their values null.
+    fn find(
+        &self,
+        scanner: &mut Scanner<'_>,
+        depth: usize,
+        starts: &mut Starts,
+        is_known: impl Fn(&[u8]) -> bool,
+    ) -> Option<()> {
+        let mut expected = 0;
+        scanner.members(depth, |scanner, name| {
+            let place = match self.names.get(expected) {
+                Some(known) if known.as_bytes() == name => Some(expected),
+                _ => self.names.iter().position(|known| known.as_bytes() == name),
+            };
+            scanner.space();
+            match place {
+                Some(place) => {
+                    expected = place + 1;
+                    if starts[place] == NOWHERE {
+                        starts[place] = u32::try_from(scanner.at).ok()?;
+                    }
+                }
+                None if is_known(name) || scanner.peek()? == b'n' => {}
+                None => return None,
+            }
+            scanner.skip(depth + 1)
+        })
+    }
+}
+
+/// The columns of documents that are objects.
+#[derive(Debug)]
+pub struct Columns {
+    fields: Fields,
+    /// Keys that documents may have beside those of the columns; `None`: any.
+    known: Option<Arc<HashSet<String>>>,
+}
+
+impl Columns {
+    /// Columns with these keys and types; with `known` those of other keys are not read.
+    pub fn new(
+        columns: impl Iterator<Item = (String, LogicalType)>,
+        known: Option<Arc<HashSet<String>>>,
+    ) -> Self {
+        let (names, fields) =
+            columns.map(|(name, ty)| (name.into_boxed_str(), Typed::of(&ty, known.is_some()))).unzip();
+        Self { fields: Fields { names, fields, places: FieldPlaces::new(&[]), is_closed: false }, known }
+    }
+
+    /// Reads what each column has of a document. `None`: that is for others to say.
+    pub fn read(&self, text: &str, row: &mut Row) -> Option<()> {
+        let mut scanner = Scanner::new(text);
+        scanner.space();
+        (scanner.peek()? == b'{').then_some(())?;
+        row.starts.clear();
+        row.starts.resize(self.fields.names.len(), NOWHERE);
+        self.fields.find(&mut scanner, 0, &mut row.starts, |name| {
+            let is_among =
+                |known: &HashSet<String>| std::str::from_utf8(name).is_ok_and(|name| known.contains(name));
+            self.known.as_deref().is_none_or(is_among)
+        })?;
+        scanner.is_at_end().then_some(())?;
+        row.bytes.clear();
+        row.ends.clear();
+        for (start, field) in row.starts.iter().zip(&self.fields.fields) {
+            let mut is_null = true;
+            if *start != NOWHERE {
+                let mut part = scanner.clone();
+                part.at = *start as usize;
+                if matches!(field.kind, Kind::Document) {
+                    // A column of documents has them as they are written.
+                    let raw = part.raw(1)?;
+                    is_null = raw.text == "null";
+                    row.bytes.extend_from_slice(if is_null { b"" } else { raw.text.as_bytes() });
+                } else {
+                    is_null = !field.push(&mut part, 1, &mut row.bytes)?;
+                }
+            }
+            row.ends.push((row.bytes.len(), is_null));
+        }
+        Some(())
+    }
+}
+
+/// What the columns have of one document.
+#[derive(Default)]
+pub struct Row {
+    starts: Vec<u32>,
+    bytes: Vec<u8>,
+    ends: Vec<(usize, bool)>,
+}
+
+impl Row {
+    /// Reads a document that is the only column.
+    pub fn read_whole(&mut self, typed: &Typed, text: &str) -> Option<()> {
+        self.bytes.clear();
+        self.ends.clear();
+        let is_there = typed.push_document(text, &mut self.bytes)?;
+        self.ends.push((self.bytes.len(), !is_there));
+        Some(())
+    }
+
+    /// The packed bytes of each column, `None` where it is NULL.
+    pub fn parts(&self) -> impl Iterator<Item = Option<&[u8]>> {
+        let mut from = 0;
+        self.ends.iter().map(move |&(to, is_null)| {
+            let part = &self.bytes[from..to];
+            from = to;
+            (!is_null).then_some(part)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inlay_types::Value;
+
+    fn by_tree(text: &str, ty: &LogicalType) -> Option<Value> {
+        as_type(&Json::parse(text).ok()?, ty, true).ok()
+    }
+
+    fn check(text: &str, ty: &LogicalType) -> bool {
+        let mut out = b"before".to_vec();
+        let found = Typed::of(ty, false).push_document(text, &mut out);
+        let Some(is_there) = found else {
+            assert_eq!(out, b"before", "{text}");
+            return false;
+        };
+        let expected = by_tree(text, ty);
+        assert!(expected.is_some(), "{text} is no {ty}");
+        let expected = expected.unwrap_or(Value::Null);
+        assert_eq!(is_there, !expected.is_null(), "{text} as {ty}");
+        if is_there {
+            let mut packed = b"before".to_vec();
+            push_value(ty, &expected, &mut packed).unwrap();
+            assert_eq!(out, packed, "{text} as {ty}");
+        }
+        true
+    }
+
+    fn types() -> Vec<LogicalType> {
+        use LogicalType as T;
+        let inner = T::structure([("x", T::list(T::Integer)), ("t", T::Varchar)]);
+        vec![
+            T::structure([("a", T::Integer), ("b", inner.clone()), ("l", T::list(T::BigInt))]),
+            T::structure([("l", T::list(T::Varchar)), ("a", T::Double), ("d", T::Date)]),
+            T::list(inner),
+            T::list(T::list(T::Double)),
+            T::Varchar,
+            T::Json,
+            T::UTinyInt,
+            T::SmallInt,
+            T::structure([("a", T::decimal(5, 2)), ("b", T::Json), ("l", T::HugeInt), ("t", T::Timestamp)]),
+        ]
+    }
+
+    #[test]
+    fn values_are_those_of_trees() {
+        let documents = [
+            r#"{"a": 1, "b": {"t": "x", "x": [1, null, 3]}, "l": [1, 2]}"#,
+            r#" { "l" : ["a", null, "long enough for a heap"] , "a" : -0.0 , "a" : 2, "d": "2024-02-29" } "#,
+            r#"[{"t": "x"}, {"x": []}, null, {"x": [-2147483648, 2147483647]}]"#,
+            r#"[[1, 2.5], [], [null], null, [1e300, -0]]"#,
+            r#""a text""#,
+            r#""with \"escapes\"""#,
+            "255",
+            "256",
+            "-1",
+            "12345678901234567890",
+            "1.50",
+            "true",
+            "null",
+            r#"{"a": "7", "b": [1,  {"c": 2}], "l": 5, "t": "2024-02-29 10:00:00"}"#,
+            r#"{"a": true, "b": [], "l": {}}"#,
+            r#"{"a": 1} x"#,
+            r#"{"a": 1"#,
+            "",
+        ];
+        for ty in types() {
+            for text in documents {
+                check(text, &ty);
+                for at in 0..text.len() {
+                    for byte in *b"\"\\{}[],:0 a-.n" {
+                        let mut damaged = text.as_bytes().to_vec();
+                        damaged[at] = byte;
+                        if let Ok(damaged) = String::from_utf8(damaged) {
+                            check(&damaged, &ty);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn most_documents_are_read_here() {
+        let types = types();
+        assert!(check(r#"{"a": 1, "b": {"t": "x", "x": [1, null, 3]}, "l": [1, 2]}"#, &types[0]));
+        assert!(check(
+            r#"{"l": ["a", null, "long enough for a heap"], "a": -1.5, "d": "2024-02-29"}"#,
+            &types[1]
+        ));
+        assert!(check(r#"[[1, 2.5], [], [null], null, [1e300, -0]]"#, &types[3]));
+    }
+
+    #[test]
+    fn columns_are_read_in_any_order() {
+        let columns = [("a".to_string(), LogicalType::Integer), ("b".to_string(), LogicalType::Varchar)];
+        let open = Columns::new(columns.clone().into_iter(), None);
+        let mut row = Row::default();
+        assert!(open.read(r#"{"x": [1], "b": "t", "a": 5}"#, &mut row).is_some());
+        assert_eq!(row.parts().collect::<Vec<_>>(), [Some(&5i32.to_le_bytes()[..]), Some(&b"t"[..])]);
+        assert!(open.read(r#"{"b": null}"#, &mut row).is_some());
+        assert_eq!(row.parts().collect::<Vec<_>>(), [None, None]);
+        assert!(open.read("[1]", &mut row).is_none() && open.read(r#"{"a": 1"#, &mut row).is_none());
+        let known = Arc::new(HashSet::from(["a".to_string(), "b".to_string(), "c".to_string()]));
+        let closed = Columns::new(columns.into_iter(), Some(known));
+        assert!(closed.read(r#"{"a": 5, "c": 1, "d": null}"#, &mut row).is_some());
+        assert!(closed.read(r#"{"a": 5, "d": 1}"#, &mut row).is_none());
+    }
+}
