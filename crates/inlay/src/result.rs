@@ -139,9 +139,9 @@ impl QueryResult {
         table: Arc<TableRows>,
         rows: Range<usize>,
         workers: Workers,
-    ) -> Self {
-        let starts = table.starts().into();
-        Self {
+    ) -> Result<Self> {
+        let starts = table.starts()?.into();
+        Ok(Self {
             names: names.into(),
             types: types.into(),
             source: Source::Table(table),
@@ -150,7 +150,7 @@ impl QueryResult {
             kind: ResultKind::Rows,
             workers: Some(workers),
             interrupt: Interrupt::new(),
-        }
+        })
     }
 
     /// The same rows, whose conversion as whole columns ends when `interrupt` says so.

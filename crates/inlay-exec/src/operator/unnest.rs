@@ -5,9 +5,9 @@
 //! heap already but for their views and fixed-width values.
 
 use crate::expression::{PartRows, Program, ProgramState};
-use crate::pipeline::{Flow, LocalState, Operator, Push};
+use crate::pipeline::{Flow, Operator, Push};
 use inlay_types::nested::unpack_lists;
-use inlay_types::{Batch, Bitmap, Error, Interrupt, LogicalType, MemoryBudget, Result, VECTOR_SIZE, Vector};
+use inlay_types::{Batch, Bitmap, Interrupt, LogicalType, MemoryBudget, Result, VECTOR_SIZE, Vector};
 
 /// What to do.
 pub struct UnnestOptions {
@@ -90,18 +90,19 @@ struct Run {
 }
 
 /// What one worker has.
-struct Local {
+pub struct Local {
     state: ProgramState,
     part_rows: PartRows,
 }
 
 impl Operator for Unnest {
-    fn local(&self) -> LocalState {
-        Box::new(Local { state: self.options.lists.state(), part_rows: PartRows::default() })
+    type Local = Local;
+
+    fn local(&self) -> Local {
+        Local { state: self.options.lists.state(), part_rows: PartRows::default() }
     }
 
-    fn process(&self, input: Batch, local: &mut LocalState, push: Push<'_>) -> Result<Flow> {
-        let local = local.downcast_mut::<Local>().ok_or_else(|| Error::internal("unnest state"))?;
+    fn process(&self, input: Batch, local: &mut Local, push: Push<'_>) -> Result<Flow> {
         let Local { state, part_rows } = local;
         if !self.options.lists.may_be_repeated() {
             let elements = self.elements(state, &input)?;

@@ -74,7 +74,11 @@ impl Context<'_, '_> {
                 let is_bits = matches!(&typed.data_type, ast::DataType::Custom(name, _)
                     if name.to_string().eq_ignore_ascii_case("b"));
                 let data_type = if is_bits { LogicalType::Bit } else { self.data_type(&typed.data_type)? };
-                let text = typed.value.into_string().unwrap_or_default();
+                let written = typed.value.to_string();
+                let text = typed.value.into_string().ok_or_else(|| {
+                    let message = format!("expected a text in quotes behind {data_type}, found {written}");
+                    self.at(Error::Syntax { message }, pos)
+                })?;
                 ExprKind::Literal(Literal::Typed(data_type, text))
             }
             E::IsDistinctFrom(left, right) => self.binary_kind(BinaryOp::DistinctFrom, *left, *right)?,
