@@ -45,8 +45,8 @@ pub use column_set::ColumnSet;
 pub use reach::Reach;
 
 use crate::plan::statement::Query;
-use crate::plan::{Columns, Plan};
-use inlay_types::Result;
+use crate::plan::{ColumnId, Columns, IS_VERIFIED, Plan};
+use inlay_types::{Error, Result};
 use statistics::Estimator;
 
 /// Sees a pass's name and the plan that it left.
@@ -75,61 +75,74 @@ pub fn optimize(query: Query) -> Result<Query> {
 pub fn optimize_with(query: Query, context: &mut OptimizerContext<'_>) -> Result<Query> {
     let Query { mut plan, mut columns, mut output, .. } = query;
     let mut estimator = Estimator::default();
-    let mut trace = |pass: &'static str, plan: &Plan, columns: &Columns| {
+    let mut trace = |pass: &'static str, plan: &Plan, columns: &Columns, output: &[(ColumnId, String)]| {
         if let Some(trace) = &mut context.trace {
             trace(pass, plan, columns);
         }
+        verified(pass, plan, columns, output)
     };
-    trace("bind", &plan, &columns);
+    trace("bind", &plan, &columns, &output)?;
     if !context.enabled {
         plan = unnest::run(plan, &mut columns)?;
-        trace("unnest", &plan, &columns);
+        trace("unnest", &plan, &columns, &output)?;
         let estimates = estimate::run(&plan, &mut estimator);
         return Ok(Query { plan, columns, output, estimates });
     }
     simplify::run(&mut plan);
-    trace("simplify", &plan, &columns);
+    trace("simplify", &plan, &columns, &output)?;
     if is_trivial(&plan) {
         let estimates = estimate::run(&plan, &mut estimator);
         return Ok(Query { plan, columns, output, estimates });
     }
     plan = shared_plans::inline(plan, &mut columns);
     renames::run(&mut plan, &mut output);
-    trace("inline", &plan, &columns);
+    trace("inline", &plan, &columns, &output)?;
     plan = filter_pushdown::run(plan, &columns)?;
-    trace("push filters", &plan, &columns);
+    trace("push filters", &plan, &columns, &output)?;
     if rewrite::any_node(&plan, &mut |p| matches!(p, Plan::DependentJoin { .. })) {
         plan = unnest::run(plan, &mut columns)?;
         plan = shared_plans::inline(plan, &mut columns);
         renames::run(&mut plan, &mut output);
         simplify::run(&mut plan);
-        trace("unnest", &plan, &columns);
+        trace("unnest", &plan, &columns, &output)?;
         plan = filter_pushdown::run(plan, &columns)?;
-        trace("push filters again", &plan, &columns);
+        trace("push filters again", &plan, &columns, &output)?;
     }
     if shared_plans::may_share(&plan) {
         plan = shared_plans::share_common(plan, &mut columns);
-        trace("share", &plan, &columns);
+        trace("share", &plan, &columns, &output)?;
     }
     plan = prune_columns::run(plan, output.iter().map(|(id, _)| *id));
-    trace("prune", &plan, &columns);
+    trace("prune", &plan, &columns, &output)?;
     shifted_sums::run(&mut plan, &mut columns)?;
+    trace("shift sums", &plan, &columns, &output)?;
     found_keys::run(&mut plan);
     group_keys::run(&mut plan, &columns);
-    trace("group keys", &plan, &columns);
+    trace("group keys", &plan, &columns, &output)?;
     if rewrite::any_node(&plan, &mut |p| matches!(p, Plan::Join { .. })) {
         estimator.use_samples = true;
         plan = join_order::run(plan, &columns, &mut estimator)?;
-        trace("order joins", &plan, &columns);
+        trace("order joins", &plan, &columns, &output)?;
         eager::run(&mut plan, &mut columns, &mut estimator)?;
-        trace("aggregate early", &plan, &columns);
+        trace("aggregate early", &plan, &columns, &output)?;
     }
     limits::run(&mut plan);
+    trace("limits", &plan, &columns, &output)?;
     limited_groups::run(&mut plan, &mut columns, &mut estimator);
+    trace("choose groups", &plan, &columns, &output)?;
     plan = prune_columns::run(plan, output.iter().map(|(id, _)| *id));
-    trace("limits and prune", &plan, &columns);
+    trace("prune again", &plan, &columns, &output)?;
     let estimates = estimate::run(&plan, &mut estimator);
     Ok(Query { plan, columns, output, estimates })
+}
+
+/// Fails where a pass left a plan that does not hold together, in builds that look.
+fn verified(pass: &str, plan: &Plan, columns: &Columns, output: &[(ColumnId, String)]) -> Result<()> {
+    if !IS_VERIFIED {
+        return Ok(());
+    }
+    let verified = plan.verify(columns, output.iter().map(|(id, _)| *id));
+    verified.map_err(|what| Error::internal(format!("the plan behind \"{pass}\" does not hold: {what}")))
 }
 
 /// Whether a plan is a projection of literal rows, such as `SELECT 1`.
