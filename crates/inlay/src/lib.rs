@@ -23,6 +23,8 @@
 //! - [`result`], `columns`, `table_rows`, `rest`, `delivery`: what comes back, batch by batch or as whole columns, copied, mapped or
 //!   computed when it is asked for.
 
+#![forbid(unsafe_code)]
+
 mod calling;
 mod change;
 mod columns;
