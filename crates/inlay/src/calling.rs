@@ -17,7 +17,7 @@ use crate::settings::SessionSettings;
 use crate::transactions::{SessionNames, Transactions};
 use inlay_exec::Team;
 use inlay_kernels::random::Randomness;
-use inlay_sql::parser::ast::Statement;
+use inlay_sql::parser::ast::{Statement, StatementKind};
 use inlay_types::interrupt::InterruptPoll;
 use inlay_types::limits;
 use inlay_types::{Error, Interrupt, Result, Value};
@@ -149,7 +149,7 @@ fn outside(function: &str) -> Error {
 impl Nested {
     /// Fails unless the statement only reads.
     pub fn check(&self, statement: &Statement) -> Result<()> {
-        if statement.kind.traits().reads {
+        if reads(&statement.kind) {
             return Ok(());
         }
         let text = statement.text().trim();
@@ -177,5 +177,20 @@ impl Nested {
             "the call of function \"{}\" has ended; what its queries give has to be fetched before",
             self.function
         )
+    }
+}
+
+fn reads(kind: &StatementKind) -> bool {
+    use StatementKind as Kind;
+    match kind {
+        Kind::Query(_)
+        | Kind::ShowTables { .. }
+        | Kind::ShowDatabases
+        | Kind::ShowAllTables
+        | Kind::Show { .. }
+        | Kind::Describe(_)
+        | Kind::Summarize(_) => true,
+        Kind::With { statement, .. } | Kind::Explain { statement, .. } => reads(&statement.kind),
+        _ => false,
     }
 }

@@ -118,7 +118,7 @@ fn retried(
         let transactions = Arc::clone(&open.transactions);
         return in_transaction(database, session, statement, given, transactions);
     }
-    let notes_reads = statement.kind.traits().changes_data;
+    let notes_reads = changes_database(&statement.kind);
     let (start, mut pause) = (Instant::now(), RETRY_PAUSE_MIN);
     loop {
         let transactions = Arc::new(Transactions::new(session.modes.options()?, &session.names));
@@ -149,7 +149,7 @@ fn in_transaction(
     {
         return Err(transaction_state(&format!("the transaction can only be rolled back, because {reason}")));
     }
-    let is_change = statement.kind.traits().changes_data;
+    let is_change = changes_database(&statement.kind);
     let run = Run { database, session, given, transactions: Arc::clone(&transactions), notes_reads: true };
     let outcome = if is_change {
         transactions.statement(|| run.statement(statement))
@@ -164,7 +164,7 @@ fn in_transaction(
 
 impl Run<'_> {
     pub(crate) fn statement(mut self, statement: &ast::Statement) -> Result<QueryResult> {
-        if statement.kind.traits().changes_names {
+        if changes_names(&statement.kind) {
             self.session.generation += 1;
         }
         if let Some(text) = self.given.text
@@ -761,6 +761,55 @@ fn output_names(query: &Query) -> Vec<String> {
 
 pub(crate) fn output_types(query: &Query) -> Vec<LogicalType> {
     query.output.iter().map(|(id, _)| query.columns.ty(*id)).collect()
+}
+
+/// Whether carrying out the statement may change rows or names.
+fn changes_database(kind: &ast::StatementKind) -> bool {
+    use ast::StatementKind as Kind;
+    !matches!(
+        kind,
+        Kind::Query(_)
+            | Kind::Set { .. }
+            | Kind::Explain { .. }
+            | Kind::Begin(_)
+            | Kind::Commit
+            | Kind::Rollback
+            | Kind::SetTransaction { .. }
+            | Kind::SetConstraints { .. }
+            | Kind::CreateSecret { .. }
+            | Kind::DropSecret { .. }
+            | Kind::Savepoint(_)
+            | Kind::RollbackTo(_)
+            | Kind::Release(_)
+            | Kind::ShowTables { .. }
+            | Kind::Show { .. }
+            | Kind::Describe(_)
+    )
+}
+
+/// Whether names, settings or variables of the session may mean something else afterwards.
+fn changes_names(kind: &ast::StatementKind) -> bool {
+    use ast::StatementKind as Kind;
+    match kind {
+        Kind::Query(_)
+        | Kind::Insert(_)
+        | Kind::Update(_)
+        | Kind::Delete(_)
+        | Kind::Merge(_)
+        | Kind::With { .. }
+        | Kind::ChangingWith(_)
+        | Kind::Truncate { .. }
+        | Kind::Copy(_)
+        | Kind::Explain { .. }
+        | Kind::Begin(_)
+        | Kind::Commit
+        | Kind::Rollback
+        | Kind::Savepoint(_)
+        | Kind::RollbackTo(_)
+        | Kind::Release(_) => false,
+        Kind::Object(object) => !matches!(**object, ast::ObjectStatement::Execute { .. }),
+        _ => true,
+    }
 }
 
 impl QueryResult {

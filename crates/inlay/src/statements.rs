@@ -1,6 +1,7 @@
 //! What a text says, without a database: its statements one by one, for hosts that look at them before they run them.
 
-use inlay_sql::parser::ast::Statement;
+use inlay_sql::parser::ast::object::ObjectStatement;
+use inlay_sql::parser::ast::{Statement, StatementKind};
 use inlay_sql::parser::{Part, parse_statements, parse_type, table_names};
 use inlay_types::{LogicalType, Result};
 
@@ -9,7 +10,7 @@ use inlay_types::{LogicalType, Result};
 pub struct StatementText {
     /// Its own text, without the semicolon.
     pub sql: String,
-    /// What it does, as DuckDB's package calls it.
+    /// What it does.
     pub kind: &'static str,
     /// Its parameters: numbers of those by position, then names without the dollar.
     pub parameters: Vec<String>,
@@ -49,9 +50,70 @@ fn text_of(statement: &Statement) -> StatementText {
     };
     StatementText {
         sql: statement.text().trim().to_string(),
-        kind: statement.kind.traits().tag,
+        kind: kind_of(&statement.kind),
         parameters: positions.chain(statement.parameter_names.iter().cloned()).collect(),
         tables: table_names(statement).into_iter().map(parts).collect(),
+    }
+}
+
+/// The kind as DuckDB's package calls it.
+fn kind_of(kind: &StatementKind) -> &'static str {
+    use StatementKind as Kind;
+    match kind {
+        Kind::Query(_)
+        | Kind::ShowTables { .. }
+        | Kind::ShowDatabases
+        | Kind::Show { .. }
+        | Kind::Describe(_)
+        | Kind::Summarize(_)
+        | Kind::ShowAllTables => "SELECT",
+        Kind::CreateTable(_)
+        | Kind::CreateView(_)
+        | Kind::CreateIndex(_)
+        | Kind::CreateSequence(_)
+        | Kind::CreateSecret { .. } => "CREATE",
+        Kind::Drop { .. } | Kind::DropSecret { .. } => "DROP",
+        Kind::AlterTable { .. } | Kind::RenameView { .. } | Kind::AlterSequence(_) => "ALTER",
+        Kind::With { statement, .. } => kind_of(&statement.kind),
+        Kind::ChangingWith(changing) => kind_of(&changing.statement.kind),
+        Kind::Insert(_) => "INSERT",
+        Kind::Update(_) => "UPDATE",
+        Kind::Delete(_) | Kind::Truncate { .. } => "DELETE",
+        Kind::Merge(_) => "MERGE_INTO",
+        Kind::Copy(_) => "COPY",
+        Kind::Call(_) | Kind::Checkpoint { .. } => "CALL",
+        Kind::Set { .. } | Kind::Use(_) | Kind::SetConstraints { .. } => "SET",
+        Kind::Pragma { .. } | Kind::ImportDatabase { .. } => "PRAGMA",
+        Kind::Explain { .. } => "EXPLAIN",
+        Kind::Begin(_)
+        | Kind::Commit
+        | Kind::Rollback
+        | Kind::SetTransaction { .. }
+        | Kind::Savepoint(_)
+        | Kind::RollbackTo(_)
+        | Kind::Release(_) => "TRANSACTION",
+        Kind::Analyze { .. } | Kind::Vacuum { .. } => "VACUUM",
+        Kind::Load => "LOAD",
+        Kind::Attach { .. } => "ATTACH",
+        Kind::Detach { .. } => "DETACH",
+        Kind::ExportDatabase { .. } => "EXPORT",
+        Kind::CopyDatabase { .. } => "COPY_DATABASE",
+        Kind::Object(object) => match **object {
+            ObjectStatement::CreateSchema { .. }
+            | ObjectStatement::CreateMacro { .. }
+            | ObjectStatement::CreateFunction(_)
+            | ObjectStatement::CreateType { .. }
+            | ObjectStatement::CreateMaterializedView { .. } => "CREATE",
+            ObjectStatement::Refresh { .. } => "CALL",
+            ObjectStatement::Drop { .. } | ObjectStatement::Deallocate { .. } => "DROP",
+            ObjectStatement::Comment { .. }
+            | ObjectStatement::Rename { .. }
+            | ObjectStatement::SetSchema { .. }
+            | ObjectStatement::AlterType { .. } => "ALTER",
+            ObjectStatement::Prepare { .. } => "PREPARE",
+            ObjectStatement::Execute { .. } => "EXECUTE",
+            ObjectStatement::SetVariable { .. } => "SET",
+        },
     }
 }
 

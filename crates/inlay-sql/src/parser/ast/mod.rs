@@ -13,7 +13,6 @@ mod expr;
 pub mod object;
 mod query;
 mod table;
-mod traits;
 
 pub use change::*;
 pub use constants::Constants;
@@ -247,7 +246,6 @@ pub enum StatementKind {
 
 pub use crate::plan::statement::{Isolation, TransactionModes};
 pub use object::ObjectStatement;
-pub use traits::StatementTraits;
 
 /// What `DROP` drops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
