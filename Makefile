@@ -13,6 +13,8 @@
 #   make shell    the shell, built and started                                         ARGS="trips.inlay"
 #
 # Long ones, each with the release build:
+#   make check-deep  all tests, and all SQL files in all configurations, with checks of overflow, debug assertions and plans (checked build)
+#   make miri     what Miri runs of the unsafe modules within minutes (nightly Rust with miri)
 #   make crash    kills, power cuts, damage, isolation: all of it, and files beside DuckDB and SQLite; an hour
 #   make fuzz-sql  random queries answered by Inlay and DuckDB and by Inlay in other ways     QUERIES=200000 ARGS="--seed 1"
 #   make fuzz-files damaged Parquet, CSV, JSON, Arrow and Excel files                          MINUTES=30
@@ -49,8 +51,8 @@ RUST_SOURCES := $(shell find crates cli bindings -type f \( -name '*.rs' -o -nam
 	-not -path '*/target/*' -not -path '*/tests/*' 2>/dev/null)
 PYTHON_SOURCES := $(shell find bindings/python/python -type f \( -name '*.py' -o -name '*.pyi' -o -name 'py.typed' \))
 
-.PHONY: setup demo shell test test-rust test-python quick sql python bench crash check check-python check-rust build-tests fuzz-sql \
-	fuzz-text fuzz-files fuzz-functions
+.PHONY: setup demo shell test test-rust test-python quick sql python bench crash check check-python check-rust check-deep miri \
+	build-tests fuzz-sql fuzz-text fuzz-files fuzz-functions
 .DELETE_ON_ERROR:
 
 # Packages are fetched while the engine is compiled.
@@ -136,6 +138,17 @@ check-rust:
 	cargo fmt --all --check
 	cargo clippy --quiet --workspace --all-targets -- -D warnings
 	cargo test --profile $(PROFILE) --quiet -p inlay --test it tidy::
+
+# Rust only: Python goes through the same engine.
+check-deep:
+	cargo test --profile checked --quiet --lib --bins
+	INLAY_SLT_CONFIGURATIONS=all cargo test --profile checked --quiet --test '*'
+
+# Vectors, buffers, the Arrow C interface, codecs, the radix tree and what workers share, without what calls the system. A part of
+# the rows is enough: Miri is a thousand times slower.
+miri:
+	MIRIFLAGS="-Zmiri-disable-isolation" cargo +nightly miri test -p inlay-types --lib -- $(MIRI_TYPES)
+	MIRIFLAGS="-Zmiri-disable-isolation" cargo +nightly miri test -p inlay-storage --lib -- $(MIRI_STORAGE)
 
 bench: $(RELEASE) $(PEERS)
 	$(BIN)/python -m bench $(SUITE) --sf $(SF) $(ARGS)

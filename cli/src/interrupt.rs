@@ -3,6 +3,8 @@
 //! A shell at a terminal counts it: a running statement sees the count change and ends. A script is ended by it, as by
 //! any program. Whatever handled the signal before does so again when the shell is left.
 
+#![expect(unsafe_code, reason = "a signal handler by calls of the system")]
+
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// How often Ctrl-C was pressed. A handler can reach nothing but a static.

@@ -1,5 +1,7 @@
 //! What `.timer on` prints behind a statement: time, CPU, memory and what went to disk.
 
+#![expect(unsafe_code, reason = "a timer by calls of the system")]
+
 use inlay::Database;
 use std::time::{Duration, Instant};
 

@@ -3,6 +3,8 @@
 //! What all may rely on, as `adbc.h` promises: a handle is NULL or initialised memory that no other call uses except
 //! Cancel, texts are NULL or end in NUL, outputs are NULL or memory for their struct, and all live during the call.
 
+#![expect(unsafe_code, reason = "arguments of C functions")]
+
 use crate::connection::{ConnectionHandle, Session};
 use crate::failure::{Failure, Outcome, guard};
 use crate::ffi::{AdbcError, AdbcStatusCode, Handle};

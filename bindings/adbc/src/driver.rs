@@ -1,5 +1,7 @@
 //! The functions that a driver manager calls. What they may rely on says [`crate::arguments`].
 
+#![expect(unsafe_code, reason = "ADBC's functions in C")]
+
 use crate::arguments::{give, give_option, given, inside, null, on, on_session, put, take_out, text};
 use crate::bound::Bound;
 use crate::connection::ConnectionHandle;

@@ -1,5 +1,7 @@
 //! Why a call failed, as ADBC says it: status, SQLSTATE and a message in memory that the caller releases.
 
+#![expect(unsafe_code, reason = "ADBC's errors in C")]
+
 use crate::ffi::{AdbcError, AdbcStatusCode, VENDOR_CODE_PRIVATE_DATA, status};
 use inlay::{Error, ErrorKind};
 use std::ffi::{CString, c_char};

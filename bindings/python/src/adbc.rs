@@ -1,5 +1,7 @@
 //! What driver managers of ADBC look for in this library: see `inlay.adbc`.
 
+#![expect(unsafe_code, reason = "the entry of the ADBC driver")]
+
 use inlay_adbc::{AdbcError, AdbcStatusCode};
 use std::ffi::{c_int, c_void};
 

@@ -4,6 +4,8 @@
 //! larger than `memory_limit` the process held twice what the engine had accounted for. It is not shared with Python
 //! or other modules of the process, whose memory stays with their own allocators.
 
+#![expect(unsafe_code, reason = "the allocator of the process")]
+
 use inlay::types::allocator::Allocator;
 use libmimalloc_sys as sys;
 use std::ffi::c_long;

@@ -1,6 +1,8 @@
 //! The Arrow PyCapsule interface, both ways: `__arrow_c_stream__`.
 //! Source: <https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>.
 
+#![expect(unsafe_code, reason = "capsules of the Arrow C interface")]
+
 use crate::cursor::Unread;
 use crate::errors::{exception, unwrapped};
 use inlay::QueryResult;

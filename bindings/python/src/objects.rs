@@ -2,6 +2,8 @@
 //!
 //! Objects go straight into the array's memory: NumPy would look at each one again, to see whether it is a sequence.
 
+#![expect(unsafe_code, reason = "the slots of Python objects")]
+
 use crate::errors::{misuse, unwrapped};
 use crate::host;
 use crate::numpy::array;

@@ -2,6 +2,8 @@
 //!
 //! Memory is shared where layouts agree and kept alive by the source; the rest is converted once, here.
 
+#![expect(unsafe_code, reason = "memory of NumPy's arrays, kept by their owners")]
+
 use crate::arrow;
 use crate::errors::{exception, misuse, unwrapped};
 use crate::host::tables_of;

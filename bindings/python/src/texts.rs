@@ -9,6 +9,8 @@
 //! Without a GIL another thread could change the array meanwhile, so that each block's objects are put into a list of our
 //! own at first, which holds them.
 
+#![expect(unsafe_code, reason = "texts of Python objects are made in place")]
+
 use crate::parameters;
 use inlay::types::view::HeapBuilder;
 use inlay::types::{Bitmap, Buffer, Error, LogicalType, Result, Vector, View};

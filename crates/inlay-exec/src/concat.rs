@@ -3,6 +3,8 @@
 //! Dictionaries stay dictionaries: codes are copied as they are if all pieces share one, and through a merged
 //! dictionary if the distinct dictionaries are small. Strings are not copied: heaps are lined up, and views rebased.
 
+#![expect(unsafe_code, reason = "columns are written by several workers before they are initialised")]
+
 use crate::ExecContext;
 use crate::context::PARALLEL_ROWS_MIN;
 use inlay_types::bitmap::append_words;
@@ -279,7 +281,8 @@ fn plan<'a>(ty: LogicalType, pieces: &[&'a Vector], total: usize) -> (Shape, Vec
     if let Some((dictionary, maps)) = merged_dictionary(pieces, total) {
         let change = |vector: &Vector| match vector.as_dictionary() {
             Some(own) if own.id() == dictionary.id() => Change::None,
-            Some(own) => maps.get(&own.id()).cloned().unwrap_or(Change::None),
+            // `merged_dictionary` went through the same pieces.
+            Some(own) => maps[&own.id()].clone(),
             None => Change::Code(0),
         };
         let parts = pieces.iter().map(|vector| Piece { vector, change: change(vector) }).collect();

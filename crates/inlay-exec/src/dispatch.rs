@@ -28,6 +28,8 @@ macro_rules! multiversion {
     ($(#[$meta:meta])* $vis:vis fn $name:ident [$($generics:tt)*] ($($arg:ident : $ty:ty),* $(,)?)
         $(-> $ret:ty)? $body:block) => {
         $(#[$meta])*
+        // Of the module that calls the macro: it calls nothing but these three, on a CPU that has what they are compiled for.
+        #[allow(unsafe_code)]
         $vis fn $name<$($generics)*>($($arg: $ty),*) $(-> $ret)? {
             #[inline(always)]
             fn body<$($generics)*>($($arg: $ty),*) $(-> $ret)? $body

@@ -12,7 +12,7 @@
 //! how rows are computed while they are read.
 
 use crate::context::ExecContext;
-use crate::pipeline::{Flow, LocalState, Morsel, Operator, Pipeline, Sink, Source};
+use crate::pipeline::{DynOperator, DynSink, DynSource, Flow, LocalState, Morsel, Pipeline};
 use crate::pool::{After, Turn};
 use crate::profile::{PipelineProfile, Stage};
 use crate::progress::QueryProgress;
@@ -47,7 +47,7 @@ pub struct Observers<'a> {
 pub struct Drive {
     pipeline: Pipeline,
     /// The pipeline's source, or what an operator held back.
-    source: Arc<dyn Source>,
+    source: Arc<dyn DynSource>,
     /// The source's number among the stages: operators from here on are behind it.
     first: usize,
     /// Added to the source's morsel numbers.
@@ -183,7 +183,7 @@ impl Drive {
         })
     }
 
-    fn operators(&self) -> &[Arc<dyn Operator>] {
+    fn operators(&self) -> &[Arc<dyn DynOperator>] {
         &self.pipeline.operators[self.first..]
     }
 
@@ -243,7 +243,7 @@ impl Drive {
         let Worker { source, operators: locals, sink: sink_local, stages } = worker;
         let mut flow = Flow::More;
         let started = std::time::Instant::now();
-        let mut downstream = 0;
+        let (mut downstream, mut begun) = (0, Ok(()));
         let morsel = self.source.run_morsel(
             source,
             &mut |number| {
@@ -252,7 +252,7 @@ impl Drive {
                 }
                 let number = self.base + number;
                 self.morsels.fetch_max(number + 1, Ordering::Relaxed);
-                self.pipeline.sink.start_morsel(number, &mut sink_local.borrow_mut());
+                begun = self.pipeline.sink.start_morsel(number, &mut sink_local.borrow_mut());
             },
             &mut |batch| {
                 let mut push = |batch: Batch| {
@@ -279,6 +279,7 @@ impl Drive {
                 Ok(Flow::More)
             },
         )?;
+        begun?;
         if let Some(stages) = stages {
             stages[self.first].nanos += (started.elapsed().as_nanos() as u64).saturating_sub(downstream);
         }
@@ -311,7 +312,7 @@ impl Drive {
 
 /// The end of the chain that a batch is pushed through.
 struct Chain<'a> {
-    sink: &'a dyn Sink,
+    sink: &'a dyn DynSink,
     sink_local: &'a mut LocalState,
     /// Nanoseconds spent below the caller; measured only with stages.
     spent: u64,
@@ -320,7 +321,7 @@ struct Chain<'a> {
 impl Chain<'_> {
     fn push(
         &mut self,
-        operators: &[Arc<dyn Operator>],
+        operators: &[Arc<dyn DynOperator>],
         locals: &mut [LocalState],
         stages: Option<&mut [Stage]>,
         batch: Batch,
@@ -355,7 +356,7 @@ impl Chain<'_> {
 
     fn push_plain(
         &mut self,
-        operators: &[Arc<dyn Operator>],
+        operators: &[Arc<dyn DynOperator>],
         locals: &mut [LocalState],
         batch: Batch,
     ) -> Result<Flow> {

@@ -10,6 +10,8 @@
 //!
 //! A panic in a task is caught and becomes [`Error::Internal`]; the pool stays usable.
 
+#![expect(unsafe_code, reason = "work is lent to threads that end with it")]
+
 use crate::team::{Priority, Workers};
 use inlay_types::process::process_id;
 use inlay_types::{Error, Result, allocator};

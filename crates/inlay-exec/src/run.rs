@@ -3,7 +3,7 @@
 use crate::context::ExecContext;
 use crate::driver::{self, Observers};
 use crate::operator::materialize::RowBuffer;
-use crate::pipeline::{CallMeasure, Pipeline, Sink};
+use crate::pipeline::{CallMeasure, DynSink, Pipeline};
 use crate::planner::{PhysicalPlan, Planner, RESULT_NODE};
 use crate::profile::PipelineProfile;
 use inlay_sql::plan::statement::Query;
@@ -62,7 +62,7 @@ pub fn execute(query: &Query, context: &ExecContext) -> Result<Vec<Batch>> {
     let PhysicalPlan { pipelines, result, positions } = lower(query, context)?;
     // Each pipeline is dropped as soon as it is through, and with the last that uses it an operator's memory.
     drive(pipelines, query, context)?;
-    Ok(deliver(result, &positions))
+    deliver(result, &positions)
 }
 
 /// Runs an optimised query into a sink of the caller's. `make_sink` is told the position, in the sink's batches, of each
@@ -70,7 +70,7 @@ pub fn execute(query: &Query, context: &ExecContext) -> Result<Vec<Batch>> {
 pub fn execute_into(
     query: &Query,
     context: &ExecContext,
-    make_sink: impl FnOnce(Vec<usize>) -> Arc<dyn Sink>,
+    make_sink: impl FnOnce(Vec<usize>) -> Arc<dyn DynSink>,
 ) -> Result<()> {
     let output: Vec<ColumnId> = query.output.iter().map(|(id, _)| *id).collect();
     let estimate = |node| query.estimates.rows(node);
@@ -118,7 +118,7 @@ pub fn analyze(query: &Query, context: &ExecContext) -> Result<(Vec<Batch>, Anal
         driver::run(&pipeline, context, Some(&profile)).map_err(|error| named(error, &query.columns))?;
         analysis.add(&pipeline, &profile);
     }
-    let batches = deliver(result, &positions);
+    let batches = deliver(result, &positions)?;
     analysis.rows = batches.iter().map(|batch| batch.len() as u64).sum();
     analysis.total = started.elapsed();
     Ok((batches, analysis))
@@ -135,12 +135,12 @@ fn lower(query: &Query, context: &ExecContext) -> Result<PhysicalPlan> {
     Planner::new(context, &query.columns, &|node| query.estimates.rows(node)).plan(&query.plan, &output)
 }
 
-fn deliver(result: Arc<RowBuffer>, positions: &[usize]) -> Vec<Batch> {
+fn deliver(result: Arc<RowBuffer>, positions: &[usize]) -> Result<Vec<Batch>> {
     let given = |batch: Batch| {
         batch.let_go();
         picked(batch, positions)
     };
-    result.into_batches().into_iter().map(given).collect()
+    Ok(result.into_batches()?.into_iter().map(given).collect())
 }
 
 /// The columns at `positions`, in this order.

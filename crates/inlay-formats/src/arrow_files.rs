@@ -225,7 +225,9 @@ impl TableSource for ArrowFiles {
         if read.is_empty() && !self.columns.is_empty() {
             read.push(0);
         }
-        let places = request.columns.iter().map(|column| read.binary_search(column).unwrap_or(0)).collect();
+        // All of them are in `read`, in which each comes once: their place is the number of those before.
+        let places =
+            request.columns.iter().map(|column| read.partition_point(|known| known < column)).collect();
         Ok(Box::new(ArrowScan {
             files: Arc::clone(&self.files),
             read,
@@ -289,14 +291,14 @@ impl SourceScan for ArrowScan {
                 }
                 Some(_) => open.idle = Idle::default(),
                 None => {
-                    if open.stream.is_none() {
-                        open.stream = Some(Reader::open(file, Some(self.read.clone()))?);
-                    }
-                    let next = open.stream.as_mut().map_or(Ok(None), |stream| stream.next(file))?;
-                    if let Some(records) = next {
+                    let mut stream = match open.stream.take() {
+                        Some(stream) => stream,
+                        None => Reader::open(file, Some(self.read.clone()))?,
+                    };
+                    if let Some(records) = stream.next(file)? {
+                        open.stream = Some(stream);
                         return Ok(Some(self.task(number_of_file, Records::Read(records))));
                     }
-                    open.stream = None;
                 }
             }
             open.next_file += 1;

@@ -16,7 +16,7 @@ use inlay_types::{Error, MemoryBudget, Result};
 use parking_lot::RwLock;
 use std::ffi::OsString;
 use std::fs::{File, FileType};
-use std::io::{self, Read, Seek};
+use std::io::{self, ErrorKind, Read, Seek};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -56,6 +56,11 @@ pub(crate) struct About {
 pub(crate) trait Seekable: Read + Seek + Send + Sync {}
 
 impl<T: Read + Seek + Send + Sync> Seekable for T {}
+
+/// Whether there is no folder of a name, or none that may be seen.
+fn is_no_folder(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::PermissionDenied)
+}
 
 /// What a reader is going to look at first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -249,12 +254,17 @@ impl Files {
         }
     }
 
-    /// Names in a folder on disk; none where there is no folder, or it cannot be seen.
+    /// Names in a folder on disk; none where there is no folder, or it must not be seen. That a folder which is there cannot be
+    /// read is an error: a pattern would miss files without a word.
     pub(crate) fn names(&self, folder: &str) -> Result<Vec<OsString>> {
-        match self.access.way(Door::List(folder)) {
-            Ok(way) => Ok(way.names().unwrap_or_default()),
-            Err(Error::Io { .. }) => Ok(Vec::new()),
-            Err(refusal) => Err(refusal),
+        let way = match self.access.way(Door::List(folder)) {
+            Ok(way) => way,
+            Err(Error::Io { .. }) => return Ok(Vec::new()),
+            Err(refusal) => return Err(refusal),
+        };
+        match way.names() {
+            Err(error) if is_no_folder(error.kind()) => Ok(Vec::new()),
+            names => names.map_err(|error| Error::io("cannot list", folder, &error)),
         }
     }
 

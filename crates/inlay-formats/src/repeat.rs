@@ -92,10 +92,8 @@ impl TableSource for Repeated {
     }
 
     fn scan(&self, request: ScanRequest) -> Result<Box<dyn SourceScan>> {
-        let vector = |&index: &usize| {
-            let value = self.row.get(index).unwrap_or(&Value::Null);
-            Vector::constant(self.columns[index].ty.clone(), value, VECTOR_SIZE)
-        };
+        let vector =
+            |&index: &usize| Vector::constant(self.columns[index].ty.clone(), &self.row[index], VECTOR_SIZE);
         let vectors: Vec<Vector> = request.columns.iter().map(vector).collect::<Result<_>>()?;
         let full = Arc::new(Batch::new(vectors, VECTOR_SIZE));
         Ok(Box::new(RepeatScan {

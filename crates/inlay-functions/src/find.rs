@@ -4,6 +4,8 @@
 //! needle's first and last byte are compared with 32 or 64 places at a time, and only where both fit the rest is.
 //! Source: Muła, "SIMD-friendly algorithms for substring searching".
 
+#![expect(unsafe_code, reason = "instructions of the CPU")]
+
 #[cfg(target_arch = "x86_64")]
 use inlay_types::simd::{Level, level};
 use memchr::memmem;

@@ -173,7 +173,10 @@ impl AggregateKind {
         match self {
             Self::First | Self::AnyValue | Self::StringAgg | Self::ArgMin | Self::ArgMax | Self::Mode => true,
             Self::Declared(rules) => rules.is_order_sensitive,
-            _ => false,
+            Self::CountStar | Self::Count | Self::Sum | Self::Avg | Self::Min | Self::Max => false,
+            Self::BoolAnd | Self::BoolOr | Self::BitAnd | Self::BitOr | Self::BitXor | Self::Product => false,
+            Self::StddevSamp | Self::StddevPop | Self::VarSamp | Self::VarPop => false,
+            Self::Corr | Self::CovarPop | Self::CovarSamp | Self::ApproxCountDistinct => false,
         }
     }
 
@@ -183,7 +186,9 @@ impl AggregateKind {
             Self::Min | Self::Max | Self::AnyValue | Self::First | Self::BoolAnd | Self::BoolOr => false,
             Self::BitAnd | Self::BitOr | Self::ArgMin | Self::ArgMax | Self::ApproxCountDistinct => false,
             Self::Declared(rules) => rules.is_distinct_sensitive,
-            _ => true,
+            Self::CountStar | Self::Count | Self::Sum | Self::Avg | Self::Product | Self::BitXor => true,
+            Self::StddevSamp | Self::StddevPop | Self::VarSamp | Self::VarPop => true,
+            Self::Corr | Self::CovarPop | Self::CovarSamp | Self::StringAgg | Self::Mode => true,
         }
     }
 
@@ -192,7 +197,12 @@ impl AggregateKind {
         match self {
             Self::Count | Self::CountStar | Self::ApproxCountDistinct => true,
             Self::Declared(rules) => rules.is_zero_of_nothing,
-            _ => false,
+            Self::Sum | Self::Avg | Self::Product | Self::Min | Self::Max | Self::First | Self::AnyValue => {
+                false
+            }
+            Self::BoolAnd | Self::BoolOr | Self::BitAnd | Self::BitOr | Self::BitXor | Self::Mode => false,
+            Self::StddevSamp | Self::StddevPop | Self::VarSamp | Self::VarPop | Self::StringAgg => false,
+            Self::Corr | Self::CovarPop | Self::CovarSamp | Self::ArgMin | Self::ArgMax => false,
         }
     }
 }

@@ -1,5 +1,7 @@
 //! SQL text to an optimised logical plan: `parser` -> `binder` -> [`plan`] -> `optimizer`.
 
+#![forbid(unsafe_code)]
+
 pub mod binder;
 pub mod optimizer;
 pub mod parser;

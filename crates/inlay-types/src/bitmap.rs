@@ -15,8 +15,8 @@ impl Bitmap {
     /// `len` bits, all `bit`.
     pub fn filled(len: usize, bit: bool) -> Self {
         let mut words = Buffer::zeroed(len.div_ceil(64) * 8);
-        if bit && let Some(words) = words.typed_mut::<u64>() {
-            words.fill(u64::MAX);
+        if bit {
+            words.make_mut::<u64>().fill(u64::MAX);
         }
         Self { words, len }
     }
@@ -71,10 +71,7 @@ impl Bitmap {
 
     /// The words for writing; copied first when shared.
     pub fn words_mut(&mut self) -> &mut [u64] {
-        if self.words.typed_mut::<u64>().is_none() {
-            self.words = Buffer::copy_of(self.words.typed::<u64>());
-        }
-        self.words.typed_mut::<u64>().unwrap_or_default()
+        self.words.make_mut::<u64>()
     }
 
     /// Bit `index`.

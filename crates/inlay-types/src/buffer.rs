@@ -7,6 +7,8 @@
 //! All `unsafe` of the value layout is here: an allocation, and the view of bytes as numbers, which is
 //! sound because every [`Native`] type accepts every bit pattern.
 
+#![expect(unsafe_code, reason = "shared memory of any owner, as values")]
+
 use crate::Reservation;
 use crate::value::Interval;
 use crate::view::View;
@@ -287,21 +289,16 @@ impl Buffer {
         (self.start.as_ptr() as usize).is_multiple_of(align_of::<T>())
     }
 
-    /// The values for writing, if nobody else shares them and they are not a host's.
+    /// The values for writing; copied first when somebody else shares them or they are a host's.
     #[inline]
-    pub fn typed_mut<T: Native>(&mut self) -> Option<&mut [T]> {
-        if !matches!(Arc::get_mut(&mut self.owner)?, Owner::Ours(_)) {
-            return None;
+    pub fn make_mut<T: Native>(&mut self) -> &mut [T] {
+        if !matches!(Arc::get_mut(&mut self.owner), Some(Owner::Ours(_))) {
+            *self = Self::copy_of(self.typed::<T>());
         }
-        // SAFETY: sole owner of our own allocation, which is aligned to 64 bytes; slices of it start at
-        // value boundaries (checked), and the bounds are rounded down.
-        assert!(
-            (self.start.as_ptr() as usize).is_multiple_of(align_of::<T>()),
-            "buffer is not aligned for its values"
-        );
-        Some(unsafe {
-            std::slice::from_raw_parts_mut(self.start.as_ptr().cast(), self.size / size_of::<T>())
-        })
+        assert!(self.is_aligned_for::<T>(), "buffer is not aligned for its values");
+        // SAFETY: sole owner of our own allocation, as was looked at or is true of a copy. It is aligned to 64 bytes; slices of
+        // it start at value boundaries (checked), and the bounds are rounded down.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr().cast(), self.size / size_of::<T>()) }
     }
 
     /// Makes this a writable buffer of `size_bytes`, keeping the memory when it is unshared and large

@@ -3,6 +3,8 @@
 //! Used where rows arrive one at a time (VALUES, CSV, group keys) and where batches are joined into a
 //! column (`append`). Kernels write into scratch vectors instead.
 
+#![expect(unsafe_code, reason = "memory of a builder that becomes a buffer")]
+
 use crate::bitmap::append_words;
 use crate::value::{Interval, NA, Value};
 use crate::view::{HeapBuilder, View};

@@ -1,5 +1,7 @@
 //! Numbers as digits, without the formatting machinery: exports and casts write millions of them.
 
+#![expect(unsafe_code, reason = "digits that were just written are ASCII")]
+
 /// 00 to 99.
 const PAIRS: &[u8; 200] =
     b"0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243444546474849\

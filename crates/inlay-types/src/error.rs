@@ -498,6 +498,17 @@ impl Error {
         Self::Internal { message: message.into() }
     }
 
+    /// Whether some value of a row is to blame: what TRY and TRY_CAST make NULL, and what another row need not end with.
+    pub fn is_of_values(&self) -> bool {
+        matches!(
+            self,
+            Self::InvalidCast { .. }
+                | Self::OutOfRange { .. }
+                | Self::DivisionByZero
+                | Self::InvalidArgument { .. }
+        )
+    }
+
     /// A semantic error without a class of its own.
     pub fn bind(message: impl Into<String>) -> Self {
         Self::Bind { message: message.into() }

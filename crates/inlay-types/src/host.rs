@@ -283,7 +283,7 @@ mod tests {
 
     fn written<T: Native>(part: &Vector, form: HostForm) -> Vec<T> {
         let mut buffer = Buffer::zeroed(part.len() * size_of::<T>());
-        write(part, form, buffer.typed_mut::<u8>().unwrap());
+        write(part, form, buffer.make_mut::<u8>());
         buffer.typed::<T>().to_vec()
     }
 
@@ -342,14 +342,14 @@ mod tests {
     fn days_become_midnights_only_if_all_fit() {
         let buffer_of = |days: &[i64]| {
             let mut buffer = Buffer::zeroed(size_of_val(days));
-            buffer.typed_mut::<i64>().unwrap().copy_from_slice(days);
+            buffer.make_mut::<i64>().copy_from_slice(days);
             buffer
         };
         let mut days = buffer_of(&[-1, i64::MIN, 2]);
-        assert!(days_to_midnights(days.typed_mut::<u8>().unwrap()));
+        assert!(days_to_midnights(days.make_mut::<u8>()));
         assert_eq!(days.typed::<i64>(), [-MICROS_PER_DAY, i64::MIN, 2 * MICROS_PER_DAY]);
         let mut far = buffer_of(&[1, MIDNIGHT_DAYS_MAX + 1]);
-        assert!(!days_to_midnights(far.typed_mut::<u8>().unwrap()));
+        assert!(!days_to_midnights(far.make_mut::<u8>()));
         assert_eq!(far.typed::<i64>(), [1, MIDNIGHT_DAYS_MAX + 1]);
     }
 

@@ -16,6 +16,8 @@
 //!
 //! Source: Schuhknecht, Dittrich, Linden, "RUMA has it: rewired user-space memory access is possible!", PVLDB 2016.
 
+#![expect(unsafe_code, reason = "mapped pages as a buffer")]
+
 use crate::{Buffer, Native, buffer, overhead};
 use std::any::Any;
 use std::ops::Range;

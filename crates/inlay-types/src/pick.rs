@@ -1,6 +1,8 @@
 //! Values by row number. Rows that lie close to each other, as those that most pass a filter, are permuted within registers,
 //! which takes a third to a half of the time of a load for each.
 
+#![expect(unsafe_code, reason = "values at places that are checked, or in bounds by construction")]
+
 use crate::Native;
 
 /// `out[i] = values[rows[i] - first]`; rows may be in any order.

@@ -2,6 +2,8 @@
 //!
 //! The one state that all databases of a process share. A fork by `fork(2)` is noticed; a system call past the C library is not.
 
+#![expect(unsafe_code, reason = "numbers of processes by calls of the system")]
+
 #[cfg(unix)]
 pub use unix::{fork_count, process_id};
 

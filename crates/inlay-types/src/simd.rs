@@ -3,6 +3,8 @@
 //! [`multiversion!`] compiles a loop three times (x86-64 baseline, AVX2, AVX-512) and jumps to the best; elsewhere it
 //! is the plain function. Loops are written so that they autovectorise; only [`positions`] uses intrinsics.
 
+#![expect(unsafe_code, reason = "loops compiled for a level of the CPU, and its instructions")]
+
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// What the CPU can do.
@@ -65,6 +67,8 @@ macro_rules! multiversion {
     ($(#[$meta:meta])* $vis:vis fn $name:ident [$($generics:tt)*] ($($arg:ident : $ty:ty),* $(,)?)
         $(-> $ret:ty)? $body:block) => {
         $(#[$meta])*
+        // Of the module that calls the macro: it calls nothing but these three, on a CPU that has what they are compiled for.
+        #[allow(unsafe_code)]
         #[allow(clippy::too_many_arguments)]
         $vis fn $name<$($generics)*>($($arg: $ty),*) $(-> $ret)? {
             #[inline(always)]

@@ -3,6 +3,8 @@
 //! A write beyond that limit would end the host by a signal (SIGXFSZ) unless the host ignores it. So the limit is looked at
 //! before, and such a write fails like one on a full disk.
 
+#![expect(unsafe_code, reason = "limits of the process by calls of the system")]
+
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::sync::Arc;

@@ -309,6 +309,17 @@ impl Value {
         })
     }
 
+    /// The value that lies in memory as `stored`.
+    ///
+    /// Panics when the type has none: a carrier holds no other numbers, and whoever fills a vector with codes of labels from
+    /// outside (`arrow::import`, `Segment::from_bytes`) looks at them.
+    pub fn of_stored(ty: &LogicalType, stored: i128) -> Self {
+        let Some(value) = Self::from_stored_i128(ty, stored) else {
+            unreachable!("no value of {ty} lies in memory as {stored}")
+        };
+        value
+    }
+
     /// The number as a double, for estimates; dates and times count as stored.
     pub fn as_f64(&self) -> Option<f64> {
         match self {
@@ -477,12 +488,23 @@ impl fmt::Display for Value {
             Self::Uuid(v) => write_uuid(&mut text, *v),
             Self::Bit(v) => bit::write(&mut text, v),
             Self::Json(v) => return f.write_str(v),
-            Self::Enum { position, words } => text.push_str(words.get(*position).unwrap_or_default()),
+            Self::Enum { position, words } => match words.get(*position) {
+                Some(word) => text.push_str(word),
+                None => return write!(f, "(no label {position})"),
+            },
             Self::List { .. } | Self::Array { .. } | Self::Struct { .. } | Self::Map { .. } => {
                 crate::nested::text::write(&mut text, self);
             }
             Self::Union { value, .. } => return write!(f, "{value}"),
-            other => return write!(f, "{}", other.as_i128().unwrap_or_default()),
+            Self::TinyInt(v) => return write!(f, "{v}"),
+            Self::SmallInt(v) => return write!(f, "{v}"),
+            Self::Integer(v) => return write!(f, "{v}"),
+            Self::BigInt(v) => return write!(f, "{v}"),
+            Self::HugeInt(v) => return write!(f, "{v}"),
+            Self::UTinyInt(v) => return write!(f, "{v}"),
+            Self::USmallInt(v) => return write!(f, "{v}"),
+            Self::UInteger(v) => return write!(f, "{v}"),
+            Self::UBigInt(v) => return write!(f, "{v}"),
         }
         f.write_str(&text)
     }

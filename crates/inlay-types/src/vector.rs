@@ -316,11 +316,7 @@ impl Vector {
             self.is_flat() && size_of::<T>() == self.ty.physical().size(),
             "values written as another type"
         );
-        if self.data.typed_mut::<T>().is_none() {
-            self.data = Buffer::copy_of(self.data.typed::<T>());
-        }
-        let len = self.len;
-        self.data.typed_mut::<T>().map_or(&mut [], |values| &mut values[..len])
+        &mut self.data.make_mut::<T>()[..self.len]
     }
 
     /// Makes this a dictionary vector of `len` rows without NULLs whose codes a kernel is about to write, reusing its
@@ -338,11 +334,7 @@ impl Vector {
     #[inline]
     pub fn codes_mut(&mut self) -> &mut [u32] {
         debug_assert!(self.as_dictionary().is_some());
-        if self.data.typed_mut::<u32>().is_none() {
-            self.data = Buffer::copy_of(self.data.typed::<u32>());
-        }
-        let len = self.len;
-        self.data.typed_mut::<u32>().map_or(&mut [], |codes| &mut codes[..len])
+        &mut self.data.make_mut::<u32>()[..self.len]
     }
 
     /// Sets the validity: `len` bits (1 for a constant), or absent.
@@ -466,7 +458,7 @@ impl Vector {
             LogicalType::Interval => Value::Interval(self.data.typed::<Interval>()[index]),
             LogicalType::UHugeInt => Value::UHugeInt(self.data.typed::<u128>()[index]),
             ty if ty.is_nested() => crate::nested::read::value(ty, text()),
-            ty => Value::from_stored_i128(ty, self.stored_i128(index)).unwrap_or(Value::Null),
+            ty => Value::of_stored(ty, self.stored_i128(index)),
         }
     }
 
@@ -579,9 +571,7 @@ fn take_values<T: Native>(data: &Buffer, rows: &[u32]) -> Buffer {
     let source = data.typed::<T>();
     let mut target = Buffer::default();
     target.reset(size_of_val(rows) / 4 * size_of::<T>());
-    if let Some(values) = target.typed_mut::<T>() {
-        pick(source, 0, rows, values);
-    }
+    pick(source, 0, rows, target.make_mut::<T>());
     target
 }
 

@@ -10,6 +10,8 @@
 //! Invariant: a view in a vector points into that vector's heap; a NULL slot holds the empty view.
 //! Source: Neumann, Freitag: Umbra (CIDR 2020).
 
+#![expect(unsafe_code, reason = "texts in heaps whose bounds the views keep")]
+
 use crate::Buffer;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};

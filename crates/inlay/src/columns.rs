@@ -264,11 +264,9 @@ fn views(ty: LogicalType, len: usize, parts: &[&Vector], crew: Crew<'_>) -> Resu
         bases.push(base);
     }
     let mut data = Buffer::zeroed(len * size_of::<View>());
-    if let Some(target) = data.typed_mut::<View>() {
-        fill(target, 1, parts, crew, |index, part, target| {
-            copy_part(part, target, |view| view.rebased(bases[index]));
-        })?;
-    }
+    fill(data.make_mut::<View>(), 1, parts, crew, |index, part, target| {
+        copy_part(part, target, |view| view.rebased(bases[index]));
+    })?;
     Ok(Vector::flat(ty, len, data, None, Heap::new(buffers)))
 }
 

@@ -588,7 +588,7 @@ impl Run<'_> {
         let lent = Arc::downgrade(&table);
         self.database.lend(lent);
         let (names, types) = (output_names(query), output_types(query));
-        Ok(QueryResult::of_table(names, types, table, rows, self.workers()))
+        QueryResult::of_table(names, types, table, rows, self.workers())
     }
 
     /// Runs a query until its first rows are there; what is left may wait.

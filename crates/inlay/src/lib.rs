@@ -29,6 +29,8 @@
 //!
 //! Modules import one way; `docs/architecture.md` has the floors, and a test holds them.
 
+#![forbid(unsafe_code)]
+
 mod calling;
 mod change;
 mod chunk;

@@ -249,7 +249,26 @@ fn queries(plan: &Plan) -> bool {
 fn may_plan_wait(plan: &Plan) -> bool {
     let own = match plan {
         Plan::Source { source, .. } => source.may_wait(),
-        _ => true,
+        Plan::Scan { .. }
+        | Plan::Values { .. }
+        | Plan::Project { .. }
+        | Plan::Filter { .. }
+        | Plan::Join { .. }
+        | Plan::OrderedJoin { .. }
+        | Plan::DependentJoin { .. }
+        | Plan::Aggregate { .. }
+        | Plan::Window { .. }
+        | Plan::Unnest { .. }
+        | Plan::TableCall { .. }
+        | Plan::Sort { .. }
+        | Plan::Limit { .. }
+        | Plan::GroupLimit { .. }
+        | Plan::SetOp { .. }
+        | Plan::With { .. }
+        | Plan::LimitBy { .. }
+        | Plan::Sample { .. }
+        | Plan::Recursive { .. }
+        | Plan::SharedScan { .. } => true,
     } && !queries(plan);
     own && plan.expressions().into_iter().all(Expr::is_deterministic)
         && plan.inputs().into_iter().all(may_plan_wait)

@@ -149,9 +149,9 @@ impl QueryResult {
         table: Arc<TableRows>,
         rows: Range<usize>,
         workers: Workers,
-    ) -> Self {
-        let starts = table.starts().into();
-        Self {
+    ) -> Result<Self> {
+        let starts = table.starts()?.into();
+        Ok(Self {
             names: names.into(),
             types: types.into(),
             source: Source::Table(table),
@@ -161,7 +161,7 @@ impl QueryResult {
             command: Command::Empty,
             workers: Some(workers),
             interrupt: Interrupt::new(),
-        }
+        })
     }
 
     /// The same rows, whose conversion as whole columns ends when `interrupt` says so.

@@ -129,15 +129,15 @@ impl TableRows {
     }
 
     /// The first row of each row group, and the number of rows behind the last.
-    pub fn starts(&self) -> Vec<usize> {
-        let Ok(snapshot) = self.snapshot() else { return vec![0] };
+    pub fn starts(&self) -> Result<Vec<usize>> {
+        let snapshot = self.snapshot()?;
         let mut starts = vec![0];
         let mut end = 0;
         for group in snapshot.row_groups() {
             end += group.len();
             starts.push(end);
         }
-        starts
+        Ok(starts)
     }
 
     fn snapshot(&self) -> Result<Arc<TableSnapshot>> {
@@ -291,7 +291,7 @@ impl TableRows {
     ) -> Result<Buffer> {
         let count: usize = pieces.iter().map(|(_, rows)| rows.len()).sum();
         let mut buffer = Buffer::zeroed(count * width);
-        let mut rest = buffer.typed_mut::<u8>().unwrap_or_default();
+        let mut rest = buffer.make_mut::<u8>();
         let mut tasks = Vec::with_capacity(pieces.len());
         for (column, rows) in pieces {
             let (head, tail) = rest.split_at_mut(rows.len() * width);

@@ -108,9 +108,7 @@ fn values(vector: &Vector, form: HostForm) -> Buffer {
 
 fn written(vector: &Vector, form: HostForm, len: usize) -> Buffer {
     let mut buffer = Buffer::zeroed(len * form.width(vector.ty()));
-    if let Some(target) = buffer.typed_mut::<u8>() {
-        write_host_values(vector, form, target);
-    }
+    write_host_values(vector, form, buffer.make_mut::<u8>());
     buffer
 }
 

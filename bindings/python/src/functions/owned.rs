@@ -3,6 +3,8 @@
 //! Looks at few attributes, so that what a call costs hardly depends on it; whatever else functions give is told apart by
 //! [`super::results`].
 
+#![expect(unsafe_code, reason = "memory of arrays that Python keeps")]
+
 use crate::register;
 use inlay::types::{LogicalType, Vector};
 use pyo3::prelude::*;

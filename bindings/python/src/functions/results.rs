@@ -4,6 +4,8 @@
 //! declared one; a value that does not fit is an error with the function, the value and the arguments of its row. A float
 //! with a fraction is no integer.
 
+#![expect(unsafe_code, reason = "arrays of the Arrow C interface come back")]
+
 use super::{PythonFunction, Style, items, owned};
 use crate::arrow;
 use crate::parameters;

@@ -6,6 +6,8 @@
 //!
 //! The list is locked for moments only, and nobody waits for the interpreter with it.
 
+#![expect(unsafe_code, reason = "an exception is set in another thread by Python's C interface")]
+
 use inlay::types::Interrupt;
 use parking_lot::Mutex;
 use pyo3::ffi;

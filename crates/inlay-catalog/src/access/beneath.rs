@@ -1,5 +1,7 @@
 //! Folders that are held open, and what is in them, by the calls that take a folder's handle and follow no link.
 
+#![expect(unsafe_code, reason = "folders are opened beneath held ones by calls of the system")]
+
 use super::way::How;
 use inlay_storage::io::OpenMode;
 use std::ffi::{CStr, CString, OsStr, OsString};

@@ -10,13 +10,7 @@ const CHARACTERS_MAX: usize = 60;
 
 /// Whether an error is one of values, so that it helps to know the row.
 pub(super) fn is_of_values(error: &Error) -> bool {
-    matches!(
-        error.root(),
-        Error::InvalidCast { .. }
-            | Error::OutOfRange { .. }
-            | Error::DivisionByZero
-            | Error::InvalidArgument { .. }
-    )
+    error.is_of_values()
 }
 
 /// The error of the first row that a program of one expression without branches fails on, with its place and what it

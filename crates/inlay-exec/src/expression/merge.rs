@@ -48,16 +48,15 @@ fn rows_of(choice: &[u8], source: u8) -> u64 {
 fn merge_fixed<T: Native>(sources: &[Vector], choice: &[u8]) -> Buffer {
     let values: Vec<&[T]> = sources.iter().map(|source| source.data().typed::<T>()).collect();
     let mut target = Buffer::zeroed(choice.len() * size_of::<T>());
-    if let Some(target) = target.typed_mut::<T>() {
-        if let [first, second] = values[..] {
-            let rows = target.iter_mut().zip(choice).zip(first.iter().zip(second));
-            for ((value, &chosen), (a, b)) in rows {
-                *value = if chosen == 0 { *a } else { *b };
-            }
-        } else {
-            for (row, (value, &chosen)) in target.iter_mut().zip(choice).enumerate() {
-                *value = values[chosen as usize][row];
-            }
+    let places = target.make_mut::<T>();
+    if let [first, second] = values[..] {
+        let rows = places.iter_mut().zip(choice).zip(first.iter().zip(second));
+        for ((value, &chosen), (a, b)) in rows {
+            *value = if chosen == 0 { *a } else { *b };
+        }
+    } else {
+        for (row, (value, &chosen)) in places.iter_mut().zip(choice).enumerate() {
+            *value = values[chosen as usize][row];
         }
     }
     target

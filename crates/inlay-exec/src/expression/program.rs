@@ -65,7 +65,7 @@ pub struct Program {
     exprs: Vec<Expr>,
     inputs: Vec<usize>,
     input_layout: Layout,
-    constants: Vec<(Value, LogicalType)>,
+    constants: Vec<Constant>,
     steps: Vec<Step>,
     registers: usize,
     results: Vec<Operand>,
@@ -75,6 +75,13 @@ pub struct Program {
     is_volatile: bool,
     /// Whether branches call functions that must see no rows that do not reach them: of the host, or volatile ones.
     is_lazy: bool,
+}
+
+/// A constant, of the type that it has in the program.
+struct Constant {
+    value: Value,
+    /// As many rows as most batches have at most.
+    vector: Vector,
 }
 
 /// Scratch of one worker for one program.
@@ -208,16 +215,17 @@ impl Program {
         }
     }
 
+    /// As if the compiler had lost them.
+    #[cfg(test)]
+    pub(super) fn forget_steps(&mut self) {
+        self.steps.clear();
+    }
+
     /// Scratch for one worker.
     pub fn state(&self) -> ProgramState {
-        let constant = |(value, ty): &(Value, LogicalType)| {
-            // The compiler checked that the value is of the type.
-            Vector::constant(ty.clone(), value, VECTOR_SIZE)
-                .unwrap_or_else(|_| Vector::nulls(ty.clone(), VECTOR_SIZE))
-        };
         ProgramState {
             registers: (0..self.registers).map(|_| None).collect(),
-            constants: self.constants.iter().map(constant).collect(),
+            constants: self.constants.iter().map(|constant| constant.vector.clone()).collect(),
             constants_len: VECTOR_SIZE,
             memo: self.steps.iter().map(|_| None).collect(),
             failed: None,
@@ -242,7 +250,7 @@ impl Program {
             return self.eval_branches(0, columns, len);
         }
         match self.run(state, columns, len) {
-            Ok(()) => Ok(self.result(0, state, columns)),
+            Ok(()) => self.result(0, state, columns),
             Err(error) => self.eval_lazily(0, columns, len, self.placed(error, state)),
         }
     }
@@ -259,7 +267,7 @@ impl Program {
             return (0..count).map(|i| self.eval_branches(i, columns, len)).collect();
         }
         match self.run(state, columns, len) {
-            Ok(()) => Ok((0..count).map(|i| self.result(i, state, columns)).collect()),
+            Ok(()) => (0..count).map(|i| self.result(i, state, columns)).collect(),
             Err(error) => {
                 let error = self.placed(error, state);
                 (0..count).map(|i| self.eval_lazily(i, columns, len, error.clone())).collect()
@@ -267,8 +275,8 @@ impl Program {
         }
     }
 
-    fn result(&self, index: usize, state: &ProgramState, columns: &[&Vector]) -> Vector {
-        self.operand(self.results[index], state, columns).clone()
+    fn result(&self, index: usize, state: &ProgramState, columns: &[&Vector]) -> Result<Vector> {
+        self.operand(self.results[index], state, columns).cloned()
     }
 
     fn eval_lazily(
@@ -279,7 +287,11 @@ impl Program {
         error: inlay_types::Error,
     ) -> Result<Vector> {
         // Nobody waits for who is not to go on, and fewer rows of the same need no less memory each.
-        let is_over = matches!(error.root(), Error::Interrupted | Error::StatementTimeout { .. });
+        // A defect of ours is told, and not tried in another way.
+        let is_over = matches!(
+            error.root(),
+            Error::Interrupted | Error::StatementTimeout { .. } | Error::Internal { .. }
+        );
         if is_over || is_refusal(&error) && !self.exprs.iter().any(lazy::is_conditional) {
             return Err(error);
         }
@@ -309,24 +321,29 @@ impl Program {
         &self.input_layout
     }
 
-    fn operand<'a>(&self, operand: Operand, state: &'a ProgramState, columns: &[&'a Vector]) -> &'a Vector {
+    fn operand<'a>(
+        &self,
+        operand: Operand,
+        state: &'a ProgramState,
+        columns: &[&'a Vector],
+    ) -> Result<&'a Vector> {
         match operand {
-            Operand::Column(index) => columns[index],
-            Operand::Constant(index) => &state.constants[index],
-            Operand::Register(index) => match &state.registers[index] {
-                Some(vector) => vector,
-                None => columns[0], // Steps are in order of need: a register is written before it is read.
-            },
+            Operand::Column(index) => Ok(columns[index]),
+            Operand::Constant(index) => Ok(&state.constants[index]),
+            // Steps are in order of need: a register is written before it is read.
+            Operand::Register(index) => state.registers[index].as_ref().ok_or_else(|| {
+                Error::internal(format!("register {index} of an expression was read unwritten"))
+            }),
         }
     }
 
     pub(super) fn run(&self, state: &mut ProgramState, columns: &[&Vector], len: usize) -> Result<()> {
         if state.constants_len != len {
-            for (constant, (value, ty)) in state.constants.iter_mut().zip(&self.constants) {
+            for (constant, known) in state.constants.iter_mut().zip(&self.constants) {
                 *constant = if len <= constant.len() {
                     constant.slice(0, len)
                 } else {
-                    Vector::constant(ty.clone(), value, len)?
+                    Vector::constant(known.vector.logical_type(), &known.value, len)?
                 };
             }
             state.constants_len = len;
@@ -357,7 +374,11 @@ impl Program {
         memo: Option<(u64, Arc<Dictionary>)>,
         out: &mut Vector,
     ) -> (Result<()>, Option<(u64, Arc<Dictionary>)>) {
-        let args: Vec<&Vector> = step.args.iter().map(|&a| self.operand(a, state, columns)).collect();
+        let args: Result<Vec<&Vector>> = step.args.iter().map(|&a| self.operand(a, state, columns)).collect();
+        let args = match args {
+            Ok(args) => args,
+            Err(error) => return (Err(error), memo),
+        };
         if step.per_value != PerValue::Never {
             match over_dictionary(step, &args, len, memo) {
                 Ok((result, memo)) => {
@@ -499,8 +520,8 @@ impl Compiler<'_> {
                 if let Some(known) = self.known.literal(value, ty) {
                     return Ok(known);
                 }
-                Vector::constant(ty.clone(), value, 1)?;
-                self.program.constants.push((value.clone(), ty.clone()));
+                let vector = Vector::constant(ty.clone(), value, VECTOR_SIZE)?;
+                self.program.constants.push(Constant { value: value.clone(), vector });
                 let operand = Operand::Constant(self.program.constants.len() - 1);
                 self.known.add_literal(value, ty, operand);
                 Ok(operand)
@@ -680,7 +701,9 @@ impl Compiler<'_> {
     }
 
     fn fold(&mut self, args: &[Expr], step: impl Fn() -> (Operator, Action)) -> Result<Operand> {
-        let Some((first, others)) = args.split_first() else { return self.expr(&Expr::boolean(true)) };
+        let Some((first, others)) = args.split_first() else {
+            return Err(Error::internal("AND or OR of nothing"));
+        };
         let mut folded = self.expr(first)?;
         for arg in others {
             let operand = self.expr(arg)?;

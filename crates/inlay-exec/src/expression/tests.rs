@@ -180,3 +180,19 @@ fn nulls_beside_a_dictionary_are_seen() {
         }
     }
 }
+
+#[test]
+fn a_register_that_nobody_wrote_is_no_column() {
+    let layout = Layout(vec![ColumnId(0), ColumnId(1)]);
+    let sum = call("+", vec![column(0, INT), column(1, INT)]);
+    let mut program = Program::compile(&sum, &layout).unwrap();
+    program.forget_steps();
+    let error = program.eval(&mut program.state(), &batch()).unwrap_err();
+    assert!(matches!(error.root(), Error::Internal { .. }), "{error}");
+}
+
+#[test]
+fn a_constant_of_another_type_is_refused() {
+    let wrong = Expr::Literal { value: Value::Varchar("a".into()), ty: INT };
+    assert!(Program::compile(&wrong, &Layout(Vec::new())).is_err());
+}

@@ -19,7 +19,7 @@ use super::materialize::RowBuffer;
 use crate::concat::concat_shared;
 use crate::context::ExecContext;
 use crate::expression::{Layout, Program, ProgramState};
-use crate::pipeline::{CallMeasure, Flow, LocalState, Morsel, Operator, Push, Source};
+use crate::pipeline::{CallMeasure, Flow, Morsel, Operator, Push, Source};
 use inlay_kernels::external::{CallSite, External};
 use inlay_kernels::select_true;
 use inlay_sql::plan::Expr;
@@ -270,7 +270,7 @@ fn apply(calls: &[Call], states: &mut [CallState], batches: Vec<Batch>) -> Resul
 }
 
 /// A worker's chunk.
-struct Local {
+pub struct Local {
     calls: Vec<CallState>,
     batches: Vec<Batch>,
     rows: usize,
@@ -315,32 +315,28 @@ impl ChunkRows {
     }
 }
 
-fn wrong_state() -> Error {
-    Error::internal("apply met another operator's state")
-}
-
 impl Operator for Apply {
-    fn local(&self) -> LocalState {
-        Box::new(Local {
+    type Local = Local;
+
+    fn local(&self) -> Local {
+        Local {
             calls: self.calls.iter().map(Call::state).collect(),
             batches: Vec::new(),
             rows: 0,
             bytes: 0,
             target: ChunkRows::default(),
             reservation: None,
-        })
+        }
     }
 
-    fn process(&self, input: Batch, local: &mut LocalState, push: Push<'_>) -> Result<Flow> {
-        let local = local.downcast_mut::<Local>().ok_or_else(wrong_state)?;
+    fn process(&self, input: Batch, local: &mut Local, push: Push<'_>) -> Result<Flow> {
         let is_granted = local.reserve(&input, &self.budget);
         local.rows += input.len();
         local.batches.push(input);
         if is_granted && local.rows < local.target.rows() { Ok(Flow::More) } else { self.emit(local, push) }
     }
 
-    fn flush(&self, local: &mut LocalState, push: Push<'_>) -> Result<Flow> {
-        let local = local.downcast_mut::<Local>().ok_or_else(wrong_state)?;
+    fn flush(&self, local: &mut Local, push: Push<'_>) -> Result<Flow> {
         self.emit(local, push)
     }
 
@@ -368,8 +364,10 @@ impl AppliedScan {
 }
 
 impl Source for AppliedScan {
+    type Local = ();
+
     fn start(&self, context: &ExecContext) -> Result<usize> {
-        let batches = self.rows.batches().to_vec();
+        let batches = self.rows.batches()?.to_vec();
         let mut states: Vec<CallState> = self.calls.iter().map(Call::state).collect();
         // The gathered columns and the values.
         let size = |column: &Vector| if column.is_constant() { 16 } else { column.data().size() };
@@ -385,18 +383,17 @@ impl Source for AppliedScan {
         Ok(count)
     }
 
-    fn local(&self) -> LocalState {
-        Box::new(())
-    }
+    fn local(&self) {}
 
     fn run_morsel(
         &self,
-        _local: &mut LocalState,
+        _local: &mut (),
         begin: &mut dyn FnMut(usize),
         push: &mut dyn FnMut(Batch) -> Result<Flow>,
     ) -> Result<Morsel> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let batches = self.applied.get().map_or(&[][..], Vec::as_slice);
+        let batches =
+            self.applied.get().ok_or_else(|| Error::internal("a source was read before its start"))?;
         let Some(own) = batches.get(number * MORSEL_BATCHES..).filter(|own| !own.is_empty()) else {
             return Ok(Morsel::Exhausted);
         };

@@ -1,8 +1,8 @@
 //! WHERE and HAVING: rows for which all conjuncts are TRUE.
 
 use crate::expression::{Filter, FilterState};
-use crate::pipeline::{Flow, LocalState, Operator, Push};
-use inlay_types::{Batch, Error, Result};
+use crate::pipeline::{Flow, Operator, Push};
+use inlay_types::{Batch, Result};
 
 /// Drops rows.
 pub struct FilterOperator {
@@ -16,18 +16,20 @@ impl FilterOperator {
     }
 }
 
-struct Local {
+/// What a worker has.
+pub struct Local {
     state: FilterState,
     selection: Vec<u32>,
 }
 
 impl Operator for FilterOperator {
-    fn local(&self) -> LocalState {
-        Box::new(Local { state: self.filter.state(), selection: Vec::new() })
+    type Local = Local;
+
+    fn local(&self) -> Local {
+        Local { state: self.filter.state(), selection: Vec::new() }
     }
 
-    fn process(&self, input: Batch, local: &mut LocalState, push: Push<'_>) -> Result<Flow> {
-        let local = local.downcast_mut::<Local>().ok_or_else(|| Error::internal("filter state"))?;
+    fn process(&self, input: Batch, local: &mut Local, push: Push<'_>) -> Result<Flow> {
         self.filter.select(&mut local.state, &input, &mut local.selection)?;
         match local.selection.len() {
             0 => Ok(Flow::More),

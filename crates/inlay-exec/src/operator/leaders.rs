@@ -14,7 +14,7 @@ use crate::concat::concat_batches;
 use crate::context::ExecContext;
 use crate::dispatch::prefetch;
 use crate::expression::{Layout, Program, ProgramState};
-use crate::pipeline::{Flow, LocalState, Operator, Push};
+use crate::pipeline::{Flow, Operator, Push};
 use inlay_sql::plan::{Expr, SortKey};
 use inlay_types::{Batch, Error, LogicalType, Reservation, Result, VECTOR_SIZE, Vector};
 use std::collections::BTreeMap;
@@ -53,7 +53,8 @@ struct Best {
     words: Vec<u64>,
 }
 
-struct Local {
+/// What a worker has.
+pub struct Local {
     state: ProgramState,
     best: Best,
     memory: Reservation,
@@ -328,13 +329,14 @@ fn sink(heap: &mut [u64]) {
 }
 
 impl Operator for Leaders {
-    fn local(&self) -> LocalState {
+    type Local = Option<Local>;
+
+    fn local(&self) -> Option<Local> {
         // `None`, too, when the worker has stopped looking.
-        Box::new(self.new_local().ok())
+        self.new_local().ok()
     }
 
-    fn process(&self, input: Batch, local: &mut LocalState, push: Push<'_>) -> Result<Flow> {
-        let place = local.downcast_mut::<Option<Local>>().ok_or_else(|| Error::internal("leaders state"))?;
+    fn process(&self, input: Batch, place: &mut Option<Local>, push: Push<'_>) -> Result<Flow> {
         let Some(local) = place else { return push(input) };
         if !self.select(local, &input)? {
             *place = None;

@@ -5,7 +5,7 @@
 
 use super::materialize::{BufferScan, RowBuffer};
 use crate::context::ExecContext;
-use crate::pipeline::{Flow, LocalState, Morsel, Source};
+use crate::pipeline::{Flow, Morsel, Source};
 use inlay_types::{Batch, Error, Result, Value};
 use parking_lot::Mutex;
 use std::sync::{Arc, OnceLock};
@@ -77,7 +77,9 @@ impl ComputedRange {
         let offset = self.offset()?;
         match (self.limit, self.values()?.first()) {
             (Some(true), Some(value)) if !value.is_null() => {
-                let share = value.as_f64().unwrap_or(100.0);
+                let share = value
+                    .as_f64()
+                    .ok_or_else(|| Error::internal(format!("{value} as the number of a LIMIT in percent")))?;
                 if !(0.0..=100.0).contains(&share) {
                     return Err(Error::out_of_range(format!("LIMIT {share}%: expected 0 to 100 percent")));
                 }
@@ -125,18 +127,18 @@ fn count_of(value: &Value, place: &str) -> Result<Option<u64>> {
 }
 
 impl Source for LimitedScan {
+    type Local = ();
+
     fn start(&self, _context: &ExecContext) -> Result<usize> {
-        *self.wanted.lock() = Some(self.range.range(self.rows.len())?);
+        *self.wanted.lock() = Some(self.range.range(self.rows.len()?)?);
         Ok(1)
     }
 
-    fn local(&self) -> LocalState {
-        Box::new(())
-    }
+    fn local(&self) {}
 
     fn run_morsel(
         &self,
-        _local: &mut LocalState,
+        _local: &mut (),
         begin: &mut dyn FnMut(usize),
         push: &mut dyn FnMut(Batch) -> Result<Flow>,
     ) -> Result<Morsel> {

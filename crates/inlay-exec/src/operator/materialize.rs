@@ -3,7 +3,7 @@
 
 use super::limit_by::ComputedRange;
 use crate::context::ExecContext;
-use crate::pipeline::{Flow, Handout, LocalState, Morsel, Sink, Source};
+use crate::pipeline::{Flow, Handout, Morsel, Sink, Source};
 use crate::spill::{SpillFile, SpilledRows, WORKING_MEMORY, is_refusal, string_size};
 use inlay_types::{Batch, Error, MemoryBudget, Reservation, Result, VECTOR_SIZE, Vector};
 use parking_lot::Mutex;
@@ -35,42 +35,54 @@ impl Piece {
 }
 
 impl RowBuffer {
-    fn pieces(&self) -> &[Piece] {
-        self.pieces.get().map_or(&[], Vec::as_slice)
+    fn pieces(&self) -> Result<&[Piece]> {
+        self.pieces.get().map(Vec::as_slice).ok_or_else(not_filled)
     }
 
     /// Number of rows.
-    pub fn len(&self) -> u64 {
+    pub fn len(&self) -> Result<u64> {
         let rows = |piece: &Piece| match piece {
             Piece::Memory(batches) => batches.iter().map(|batch| batch.len() as u64).sum(),
             Piece::Disk(rows) => rows.rows(),
         };
-        self.pieces().iter().map(rows).sum()
+        Ok(self.pieces()?.iter().map(rows).sum())
     }
 
     /// Whether there are no rows.
-    pub fn is_empty(&self) -> bool {
-        self.pieces().iter().all(|piece| piece.batches() == 0)
+    pub fn is_empty(&self) -> Result<bool> {
+        Ok(self.pieces()?.iter().all(|piece| piece.batches() == 0))
     }
 
     /// The rows of a buffer that is in memory.
-    pub fn batches(&self) -> &[Batch] {
-        match self.pieces() {
-            [Piece::Memory(batches)] => batches,
-            _ => &[],
+    pub fn batches(&self) -> Result<&[Batch]> {
+        match self.pieces()? {
+            [] => Ok(&[]),
+            [Piece::Memory(batches)] => Ok(batches),
+            [Piece::Disk(_)] | [_, _, ..] => Err(not_in_memory()),
         }
     }
 
     /// The rows of a buffer that is in memory, moved out if nobody else holds it.
-    pub fn into_batches(self: Arc<Self>) -> Vec<Batch> {
-        match Arc::try_unwrap(self) {
-            Ok(buffer) => match buffer.pieces.into_inner().unwrap_or_default().pop() {
-                Some(Piece::Memory(batches)) => batches,
-                Some(Piece::Disk(_)) | None => Vec::new(),
-            },
-            Err(shared) => shared.batches().to_vec(),
+    pub fn into_batches(self: Arc<Self>) -> Result<Vec<Batch>> {
+        let buffer = match Arc::try_unwrap(self) {
+            Ok(buffer) => buffer,
+            Err(shared) => return shared.batches().map(<[Batch]>::to_vec),
+        };
+        let mut pieces = buffer.pieces.into_inner().ok_or_else(not_filled)?;
+        match (pieces.pop(), pieces.is_empty()) {
+            (None, _) => Ok(Vec::new()),
+            (Some(Piece::Memory(batches)), true) => Ok(batches),
+            (Some(_), _) => Err(not_in_memory()),
         }
     }
+}
+
+fn not_filled() -> Error {
+    Error::internal("a row buffer was read before it was filled")
+}
+
+fn not_in_memory() -> Error {
+    Error::internal("a row buffer that has to be in memory is in a file")
 }
 
 /// Fills a [`RowBuffer`] with all rows, or with a range of them.
@@ -96,7 +108,7 @@ struct Collected {
 
 /// A worker's rows.
 #[derive(Default)]
-pub(super) struct Local {
+pub struct Local {
     pub(super) morsel: usize,
     pub(super) rows: u64,
     batches: Vec<Batch>,
@@ -227,28 +239,26 @@ impl Materialize {
 }
 
 impl Sink for Materialize {
-    fn local(&self) -> LocalState {
-        Box::new(Local::default())
+    type Local = Local;
+
+    fn local(&self) -> Local {
+        Local::default()
     }
 
     fn handout(&self) -> Handout {
         if self.is_limited() { Handout::InOrder } else { Handout::Apart }
     }
 
-    fn start_morsel(&self, number: usize, local: &mut LocalState) {
-        if let Some(local) = local.downcast_mut::<Local>() {
-            local.morsel = number;
-        }
+    fn start_morsel(&self, number: usize, local: &mut Local) {
+        local.morsel = number;
     }
 
-    fn consume(&self, input: Batch, local: &mut LocalState) -> Result<Flow> {
-        let local = local.downcast_mut::<Local>().ok_or_else(wrong_state)?;
+    fn consume(&self, input: Batch, local: &mut Local) -> Result<Flow> {
         local.push(input, &self.budget, self.file.as_ref())?;
         Ok(if local.rows >= self.wanted()? { Flow::Done } else { Flow::More })
     }
 
-    fn end_morsel(&self, local: &mut LocalState) -> Result<Flow> {
-        let local = local.downcast_mut::<Local>().ok_or_else(wrong_state)?;
+    fn end_morsel(&self, local: &mut Local) -> Result<Flow> {
         let rows = local.rows;
         let pieces = local.end_morsel(self.file.as_ref())?;
         let mut collected = self.collected.lock();
@@ -270,8 +280,7 @@ impl Sink for Materialize {
         Ok(if rows >= self.wanted()? { Flow::Done } else { Flow::More })
     }
 
-    fn combine(&self, local: LocalState) -> Result<()> {
-        let local = local.downcast::<Local>().map_err(|_| wrong_state())?;
+    fn combine(&self, local: Local) -> Result<()> {
         self.collected.lock().reservations.extend(local.reservation);
         Ok(())
     }
@@ -319,10 +328,6 @@ fn cut(batches: impl Iterator<Item = Batch>, from: u64, to: u64) -> Vec<Batch> {
     kept
 }
 
-pub(super) fn wrong_state() -> Error {
-    Error::internal("a sink met another sink's state")
-}
-
 /// Reads row buffers one after the other, any number of times (one source per reading).
 pub struct BufferScan {
     buffers: Vec<(Arc<RowBuffer>, Vec<usize>)>,
@@ -339,40 +344,44 @@ impl BufferScan {
     }
 
     /// The piece that morsel `number` lies in, the columns wanted of it, and the morsel's number within.
-    fn place(&self, number: usize) -> Option<(&Piece, &[usize], usize)> {
+    fn place(&self, number: usize) -> Result<Option<(&Piece, &[usize], usize)>> {
         let mut within = number;
         for (buffer, columns) in &self.buffers {
-            for piece in buffer.pieces() {
+            for piece in buffer.pieces()? {
                 let count = piece.batches().div_ceil(MORSEL_BATCHES);
                 if within < count {
-                    return Some((piece, columns, within));
+                    return Ok(Some((piece, columns, within)));
                 }
                 within -= count;
             }
         }
-        None
+        Ok(None)
     }
 }
 
 impl Source for BufferScan {
+    type Local = ();
+
     fn start(&self, _context: &ExecContext) -> Result<usize> {
         self.next.store(0, Ordering::Relaxed);
-        let pieces = self.buffers.iter().flat_map(|(buffer, _)| buffer.pieces());
-        Ok(pieces.map(|piece| piece.batches().div_ceil(MORSEL_BATCHES)).sum())
+        let mut count = 0;
+        for (buffer, _) in &self.buffers {
+            count +=
+                buffer.pieces()?.iter().map(|piece| piece.batches().div_ceil(MORSEL_BATCHES)).sum::<usize>();
+        }
+        Ok(count)
     }
 
-    fn local(&self) -> LocalState {
-        Box::new(())
-    }
+    fn local(&self) {}
 
     fn run_morsel(
         &self,
-        _local: &mut LocalState,
+        _local: &mut (),
         begin: &mut dyn FnMut(usize),
         push: &mut dyn FnMut(Batch) -> Result<Flow>,
     ) -> Result<Morsel> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let Some((piece, columns, within)) = self.place(number) else { return Ok(Morsel::Exhausted) };
+        let Some((piece, columns, within)) = self.place(number)? else { return Ok(Morsel::Exhausted) };
         begin(number);
         let from = within * MORSEL_BATCHES;
         let to = (from + MORSEL_BATCHES).min(piece.batches());
@@ -405,7 +414,7 @@ mod tests {
     use super::*;
     use crate::driver;
     use crate::operator::values::Values;
-    use crate::pipeline::Pipeline;
+    use crate::pipeline::{DynSource, Pipeline};
     use crate::spill::tests::{TestDirectory, context_with};
     use inlay_types::{LogicalType, Value};
 
@@ -417,7 +426,7 @@ mod tests {
         let rows = Batch::new(vec![Vector::from_values(LogicalType::BigInt, &numbers)], numbers.len());
         for (threads, budget) in [(1, 0), (1, 1_000_000), (3, 0), (3, 1_500_000), (2, 1 << 30)] {
             let context = context_with(budget, threads, &space);
-            let mut source: Arc<dyn Source> = Arc::new(Values::new(rows.clone()));
+            let mut source: Arc<dyn DynSource> = Arc::new(Values::new(rows.clone()));
             // The first buffer is filled from one morsel, the second from many.
             for _ in 0..2 {
                 let sink = Arc::new(Materialize::new(&context));
@@ -441,5 +450,16 @@ mod tests {
             assert!(context.budget.peak() <= budget);
         }
         assert_eq!(space.used(), 0);
+    }
+
+    #[test]
+    fn a_buffer_that_nobody_filled_is_not_one_without_rows() {
+        let directory = TestDirectory::new();
+        let context = context_with(1 << 20, 1, &directory.space(None));
+        let buffer = Materialize::new(&context).buffer();
+        assert!(buffer.len().is_err() && buffer.is_empty().is_err() && buffer.batches().is_err());
+        let scan = BufferScan::new(vec![(Arc::clone(&buffer), vec![0])]);
+        assert!(Source::start(&scan, &context).is_err());
+        assert!(buffer.into_batches().is_err());
     }
 }

@@ -12,7 +12,7 @@ use super::hash_join::pairs::{PairFilter, PairFilterState, PairTruth, PairTruthS
 use super::hash_join::rows::{BuildRows, Collected, Collection};
 use super::hash_join::{JoinOptions, JoinOuterScan, JoinParts};
 use crate::ExecContext;
-use crate::pipeline::{Flow, Handout, LocalState, Operator, Push, Sink};
+use crate::pipeline::{Flow, Handout, Operator, Push, Sink};
 use crate::spill::{SpillFile, SpilledRows, is_refusal};
 use inlay_sql::plan::JoinKind;
 use inlay_types::{Batch, Error, Result, VECTOR_SIZE, Vector};
@@ -68,27 +68,22 @@ pub fn plan_nested_loop_join(options: &JoinOptions, context: &ExecContext) -> Re
 /// The sink of the build side's pipeline.
 struct NestedLoopBuild(Arc<NestedLoopJoin>);
 
-fn wrong_state() -> Error {
-    Error::internal("a nested-loop join got the state of another operator")
-}
-
 impl Sink for NestedLoopBuild {
-    fn local(&self) -> LocalState {
-        Box::new(BuildLocal { collected: Collected::new(&self.0.context.budget), written: None })
+    type Local = BuildLocal;
+
+    fn local(&self) -> BuildLocal {
+        BuildLocal { collected: Collected::new(&self.0.context.budget), written: None }
     }
 
     fn handout(&self) -> Handout {
         Handout::Apart
     }
 
-    fn start_morsel(&self, number: usize, local: &mut LocalState) {
-        if let Some(local) = local.downcast_mut::<BuildLocal>() {
-            local.collected.start_morsel(number);
-        }
+    fn start_morsel(&self, number: usize, local: &mut BuildLocal) {
+        local.collected.start_morsel(number);
     }
 
-    fn consume(&self, input: Batch, local: &mut LocalState) -> Result<Flow> {
-        let local = local.downcast_mut::<BuildLocal>().ok_or_else(wrong_state)?;
+    fn consume(&self, input: Batch, local: &mut BuildLocal) -> Result<Flow> {
         let columns: Vec<Vector> =
             self.0.core.stored.iter().map(|index| input.column(*index).clone()).collect();
         if let Some(written) = &mut local.written {
@@ -108,8 +103,7 @@ impl Sink for NestedLoopBuild {
         Ok(Flow::More)
     }
 
-    fn combine(&self, local: LocalState) -> Result<()> {
-        let local = local.downcast::<BuildLocal>().map_err(|_| wrong_state())?;
+    fn combine(&self, local: BuildLocal) -> Result<()> {
         self.0.collection.add(local.collected);
         self.0.spilled.lock().extend(local.written);
         Ok(())
@@ -174,23 +168,23 @@ struct ProbeLocal {
 }
 
 impl Operator for NestedLoopProbe {
-    fn local(&self) -> LocalState {
-        Box::new(ProbeLocal {
+    type Local = ProbeLocal;
+
+    fn local(&self) -> ProbeLocal {
+        ProbeLocal {
             core: self.0.core.state(),
             filter: self.0.filter.as_ref().map(PairFilter::state),
             truth: self.0.truth.as_ref().map(PairTruth::state),
             probe_rows: Vec::new(),
             build_rows: Vec::new(),
-        })
+        }
     }
 
-    fn process(&self, input: Batch, local: &mut LocalState, push: Push<'_>) -> Result<Flow> {
-        let local = local.downcast_mut::<ProbeLocal>().ok_or_else(wrong_state)?;
+    fn process(&self, input: Batch, local: &mut ProbeLocal, push: Push<'_>) -> Result<Flow> {
         self.0.probe(&input, local, push)
     }
 
-    fn flush(&self, local: &mut LocalState, push: Push<'_>) -> Result<Flow> {
-        let local = local.downcast_mut::<ProbeLocal>().ok_or_else(wrong_state)?;
+    fn flush(&self, local: &mut ProbeLocal, push: Push<'_>) -> Result<Flow> {
         self.0.core.flush(&mut local.core, push)
     }
 }
@@ -207,7 +201,8 @@ enum Block {
 impl NestedLoopJoin {
     fn probe(&self, batch: &Batch, local: &mut ProbeLocal, push: Push<'_>) -> Result<Flow> {
         let rows = self.core.rows()?;
-        let files = self.files.get().map_or(&[][..], Vec::as_slice);
+        let files =
+            self.files.get().ok_or_else(|| Error::internal("a join was probed before it was built"))?;
         if rows.len == 0 && files.is_empty() && self.core.drops_unmatched() {
             return Ok(Flow::Done);
         }

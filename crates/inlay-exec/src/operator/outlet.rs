@@ -4,9 +4,9 @@
 //! finished nevertheless; what it gives beyond the memory that is granted goes to a file. Between two runs of the
 //! workers no morsel is open, and sources hand out morsels in the order of rows, so what is there can be read in order.
 
-use super::materialize::{Local, Piece, wrong_state};
+use super::materialize::{Local, Piece};
 use crate::context::ExecContext;
-use crate::pipeline::{Flow, LocalState, Sink};
+use crate::pipeline::{Flow, Sink};
 use crate::spill::{SpillFile, SpillReader};
 use inlay_types::{Batch, MemoryBudget, Reservation, Result};
 use parking_lot::Mutex;
@@ -72,24 +72,22 @@ impl Outlet {
 }
 
 impl Sink for Outlet {
-    fn local(&self) -> LocalState {
-        Box::new(Local::default())
+    type Local = Local;
+
+    fn local(&self) -> Local {
+        Local::default()
     }
 
-    fn start_morsel(&self, number: usize, local: &mut LocalState) {
-        if let Some(local) = local.downcast_mut::<Local>() {
-            local.morsel = number;
-        }
+    fn start_morsel(&self, number: usize, local: &mut Local) {
+        local.morsel = number;
     }
 
-    fn consume(&self, input: Batch, local: &mut LocalState) -> Result<Flow> {
-        let local = local.downcast_mut::<Local>().ok_or_else(wrong_state)?;
+    fn consume(&self, input: Batch, local: &mut Local) -> Result<Flow> {
         local.push(input, &self.budget, Some(&self.file))?;
         Ok(Flow::More)
     }
 
-    fn end_morsel(&self, local: &mut LocalState) -> Result<Flow> {
-        let local = local.downcast_mut::<Local>().ok_or_else(wrong_state)?;
+    fn end_morsel(&self, local: &mut Local) -> Result<Flow> {
         let (rows, bytes) = (local.rows, local.bytes);
         let pieces = local.end_morsel(Some(&self.file))?;
         if !pieces.is_empty() {
@@ -105,7 +103,7 @@ impl Sink for Outlet {
         Ok(Flow::More)
     }
 
-    fn combine(&self, _local: LocalState) -> Result<()> {
+    fn combine(&self, _local: Local) -> Result<()> {
         Ok(())
     }
 

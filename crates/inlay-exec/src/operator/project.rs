@@ -1,8 +1,8 @@
 //! SELECT lists: computes columns from columns.
 
 use crate::expression::{PartRows, Program, ProgramState};
-use crate::pipeline::{Flow, LocalState, Operator, Push};
-use inlay_types::{Batch, Error, MemoryBudget, Result};
+use crate::pipeline::{Flow, Operator, Push};
+use inlay_types::{Batch, MemoryBudget, Result};
 
 /// Replaces a batch's columns by the program's results.
 pub struct Project {
@@ -10,7 +10,8 @@ pub struct Project {
     budget: MemoryBudget,
 }
 
-struct Local {
+/// What a worker has.
+pub struct Local {
     state: ProgramState,
     part_rows: PartRows,
 }
@@ -23,12 +24,13 @@ impl Project {
 }
 
 impl Operator for Project {
-    fn local(&self) -> LocalState {
-        Box::new(Local { state: self.program.state(), part_rows: PartRows::default() })
+    type Local = Local;
+
+    fn local(&self) -> Local {
+        Local { state: self.program.state(), part_rows: PartRows::default() }
     }
 
-    fn process(&self, input: Batch, local: &mut LocalState, push: Push<'_>) -> Result<Flow> {
-        let local = local.downcast_mut::<Local>().ok_or_else(|| Error::internal("projection state"))?;
+    fn process(&self, input: Batch, local: &mut Local, push: Push<'_>) -> Result<Flow> {
         let Local { state, part_rows } = local;
         if !self.program.may_be_repeated() {
             let columns = self.program.eval_all(state, &input)?;

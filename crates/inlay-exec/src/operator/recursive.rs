@@ -11,7 +11,7 @@ use super::keyed_rows::KeyedRows;
 use super::materialize::{BufferScan, Materialize, RowBuffer};
 use crate::context::ExecContext;
 use crate::driver;
-use crate::pipeline::{Flow, LocalState, Morsel, Pipeline, Sink, Source};
+use crate::pipeline::{Flow, Morsel, Pipeline, Sink, Source};
 use inlay_types::{Error, LogicalType, Reservation, Result};
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -85,7 +85,7 @@ impl Recursion {
         let mut is_empty = true;
         let in_order = positions.iter().enumerate().all(|(index, position)| index == *position);
         let working = if self.all && in_order {
-            is_empty = rows.is_empty();
+            is_empty = rows.is_empty()?;
             rows
         } else {
             self.copy(rows, positions, state, &mut is_empty)?
@@ -115,7 +115,7 @@ impl Recursion {
             }
             let recurring = self.buffer_of(held.rows())?;
             let working = self.buffer_of(held.changed())?;
-            if working.is_empty() {
+            if working.is_empty()? {
                 return Ok(recurring);
             }
             let pipelines;
@@ -201,18 +201,18 @@ impl Recursion {
 }
 
 impl Source for Recursion {
+    type Local = ();
+
     fn start(&self, _context: &ExecContext) -> Result<usize> {
         *self.state.lock() = State::default();
         Ok(1)
     }
 
-    fn local(&self) -> LocalState {
-        Box::new(())
-    }
+    fn local(&self) {}
 
     fn run_morsel(
         &self,
-        _local: &mut LocalState,
+        _local: &mut (),
         begin: &mut dyn FnMut(usize),
         push: &mut dyn FnMut(inlay_types::Batch) -> Result<Flow>,
     ) -> Result<Morsel> {

@@ -6,9 +6,9 @@
 
 use super::materialize::{Materialize, RowBuffer};
 use crate::context::ExecContext;
-use crate::pipeline::{Flow, LocalState, Sink};
+use crate::pipeline::{Flow, Sink};
 use inlay_sql::plan::{Sample, SampleMethod, SampleSize};
-use inlay_types::{Batch, Error, Reservation, Result};
+use inlay_types::{Batch, Reservation, Result};
 use parking_lot::Mutex;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
@@ -43,8 +43,9 @@ struct Kept {
     numbers: Vec<u64>,
 }
 
-struct Local {
-    inner: LocalState,
+/// What a worker has.
+pub struct Local {
+    inner: <Materialize as Sink>::Local,
     random: Random,
     morsel: usize,
     place: usize,
@@ -151,8 +152,10 @@ fn keep_smallest(kept: &mut Vec<Kept>, wanted: usize) {
 }
 
 impl Sink for SampleRows {
-    fn local(&self) -> LocalState {
-        Box::new(Local {
+    type Local = Local;
+
+    fn local(&self) -> Local {
+        Local {
             inner: self.rows.local(),
             random: Random(self.seed),
             morsel: 0,
@@ -161,20 +164,17 @@ impl Sink for SampleRows {
             count: 0,
             seen: 0,
             reservation: None,
-        })
-    }
-
-    fn start_morsel(&self, number: usize, local: &mut LocalState) {
-        if let Some(local) = local.downcast_mut::<Local>() {
-            let mut mix = Random(self.seed ^ (number as u64).rotate_left(32));
-            local.random = Random(mix.next());
-            (local.morsel, local.place) = (number, 0);
-            self.rows.start_morsel(number, &mut local.inner);
         }
     }
 
-    fn consume(&self, input: Batch, local: &mut LocalState) -> Result<Flow> {
-        let local = local.downcast_mut::<Local>().ok_or_else(wrong_state)?;
+    fn start_morsel(&self, number: usize, local: &mut Local) {
+        let mut mix = Random(self.seed ^ (number as u64).rotate_left(32));
+        local.random = Random(mix.next());
+        (local.morsel, local.place) = (number, 0);
+        self.rows.start_morsel(number, &mut local.inner);
+    }
+
+    fn consume(&self, input: Batch, local: &mut Local) -> Result<Flow> {
         let share = match self.size {
             SampleSize::Percent(share) => share / 100.0,
             SampleSize::Rows(_) => 1.0,
@@ -209,15 +209,13 @@ impl Sink for SampleRows {
         }
     }
 
-    fn end_morsel(&self, local: &mut LocalState) -> Result<Flow> {
-        let local = local.downcast_mut::<Local>().ok_or_else(wrong_state)?;
+    fn end_morsel(&self, local: &mut Local) -> Result<Flow> {
         self.rows.end_morsel(&mut local.inner)
     }
 
-    fn combine(&self, local: LocalState) -> Result<()> {
-        let mut local = local.downcast::<Local>().map_err(|_| wrong_state())?;
+    fn combine(&self, mut local: Local) -> Result<()> {
         self.shrink(&mut local)?;
-        let Local { inner, kept, seen, reservation, .. } = *local;
+        let Local { inner, kept, seen, reservation, .. } = local;
         let mut reservoir = self.reservoir.lock();
         reservoir.rows.extend(kept);
         reservoir.seen += seen;
@@ -241,8 +239,4 @@ impl Sink for SampleRows {
         drop(reservations);
         self.rows.finalize(context)
     }
-}
-
-fn wrong_state() -> Error {
-    Error::internal("a sample met another sink's state")
 }

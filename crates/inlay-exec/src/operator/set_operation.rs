@@ -3,7 +3,7 @@
 //! Both inputs were grouped by all columns together, counting the rows of each side; this operator repeats each group
 //! as the set operation says.
 
-use crate::pipeline::{Flow, LocalState, Operator, Push};
+use crate::pipeline::{Flow, Operator, Push};
 use inlay_sql::plan::SetOpKind;
 use inlay_types::{Batch, Result, VECTOR_SIZE};
 
@@ -37,11 +37,11 @@ impl RepeatRows {
 }
 
 impl Operator for RepeatRows {
-    fn local(&self) -> LocalState {
-        Box::new(())
-    }
+    type Local = ();
 
-    fn process(&self, input: Batch, _local: &mut LocalState, push: Push<'_>) -> Result<Flow> {
+    fn local(&self) {}
+
+    fn process(&self, input: Batch, _local: &mut (), push: Push<'_>) -> Result<Flow> {
         let len = input.len();
         let mut columns = input.into_columns();
         let counts: Vec<_> = columns.split_off(columns.len() - 2).iter().map(|c| c.flatten()).collect();

@@ -16,7 +16,7 @@ use super::hash_join::{JoinOptions, JoinOuterScan, JoinParts};
 use super::sort::key::{KeyColumns, KeyOrder};
 use crate::ExecContext;
 use crate::expression::{Program, ProgramState};
-use crate::pipeline::{Flow, Handout, LocalState, Operator, Push, Sink};
+use crate::pipeline::{Flow, Handout, Operator, Push, Sink};
 use inlay_sql::plan::{CompareOp, Expr, JoinKind, SortKey};
 use inlay_types::{
     Batch, Error, LogicalType, MemoryBudget, Reservation, Result, VECTOR_SIZE, Vector, limits,
@@ -83,10 +83,6 @@ struct Second {
     /// A tree over the ranks, in the order of the first inequality: node `i` has the children `2i` and `2i + 1`.
     tree: Vec<u32>,
     leaves: usize,
-}
-
-fn wrong_state() -> Error {
-    Error::internal("a sorted join got the state of another operator")
 }
 
 /// Plans an ASOF join. The last of `conditions` is the inequality; `options.keys` the equalities.
@@ -202,23 +198,22 @@ struct BuildLocal {
 }
 
 impl Sink for SortedBuild {
-    fn local(&self) -> LocalState {
+    type Local = BuildLocal;
+
+    fn local(&self) -> BuildLocal {
         let programs = self.0.build_keys.iter().map(Program::state).collect();
-        Box::new(BuildLocal { collected: Collected::new(&self.0.budget), programs })
+        BuildLocal { collected: Collected::new(&self.0.budget), programs }
     }
 
     fn handout(&self) -> Handout {
         Handout::Apart
     }
 
-    fn start_morsel(&self, number: usize, local: &mut LocalState) {
-        if let Some(local) = local.downcast_mut::<BuildLocal>() {
-            local.collected.start_morsel(number);
-        }
+    fn start_morsel(&self, number: usize, local: &mut BuildLocal) {
+        local.collected.start_morsel(number);
     }
 
-    fn consume(&self, input: Batch, local: &mut LocalState) -> Result<Flow> {
-        let local = local.downcast_mut::<BuildLocal>().ok_or_else(wrong_state)?;
+    fn consume(&self, input: Batch, local: &mut BuildLocal) -> Result<Flow> {
         let stored = self.0.core.stored.iter();
         let mut columns: Vec<Vector> = stored.map(|index| input.column(*index).clone()).collect();
         for (program, state) in self.0.build_keys.iter().zip(&mut local.programs) {
@@ -228,8 +223,8 @@ impl Sink for SortedBuild {
         Ok(Flow::More)
     }
 
-    fn combine(&self, local: LocalState) -> Result<()> {
-        self.0.collection.add(local.downcast::<BuildLocal>().map_err(|_| wrong_state())?.collected);
+    fn combine(&self, local: BuildLocal) -> Result<()> {
+        self.0.collection.add(local.collected);
         Ok(())
     }
 
@@ -340,24 +335,24 @@ struct ProbeLocal {
 }
 
 impl Operator for SortedProbe {
-    fn local(&self) -> LocalState {
-        Box::new(ProbeLocal {
+    type Local = ProbeLocal;
+
+    fn local(&self) -> ProbeLocal {
+        ProbeLocal {
             core: self.0.core.state(),
             filter: self.0.filter.as_ref().map(PairFilter::state),
             programs: self.0.probe_keys.iter().map(Program::state).collect(),
             probe_rows: Vec::new(),
             build_rows: Vec::new(),
             open: Vec::new(),
-        })
+        }
     }
 
-    fn process(&self, input: Batch, local: &mut LocalState, push: Push<'_>) -> Result<Flow> {
-        let local = local.downcast_mut::<ProbeLocal>().ok_or_else(wrong_state)?;
+    fn process(&self, input: Batch, local: &mut ProbeLocal, push: Push<'_>) -> Result<Flow> {
         self.0.probe(&input, local, push)
     }
 
-    fn flush(&self, local: &mut LocalState, push: Push<'_>) -> Result<Flow> {
-        let local = local.downcast_mut::<ProbeLocal>().ok_or_else(wrong_state)?;
+    fn flush(&self, local: &mut ProbeLocal, push: Push<'_>) -> Result<Flow> {
         self.0.core.flush(&mut local.core, push)
     }
 }
@@ -384,6 +379,10 @@ impl SortedJoin {
         self.core.finish(&mut local.core, batch, push)
     }
 
+    fn first_op(&self) -> Result<CompareOp> {
+        self.ops.first().copied().ok_or_else(|| Error::internal("a sorted join without an inequality"))
+    }
+
     fn nearest(
         &self,
         index: &Index,
@@ -393,7 +392,7 @@ impl SortedJoin {
         local: &mut ProbeLocal,
         push: Push<'_>,
     ) -> Result<Flow> {
-        let op = self.ops.first().copied().unwrap_or(CompareOp::GtEq);
+        let op = self.first_op()?;
         let probe = KeyColumns::new(&index.order, Batch::new(keys.clone(), batch.len()));
         local.probe_rows.clear();
         local.build_rows.clear();
@@ -425,7 +424,7 @@ impl SortedJoin {
         local: &mut ProbeLocal,
         push: Push<'_>,
     ) -> Result<Flow> {
-        let op = self.ops.first().copied().unwrap_or(CompareOp::Lt);
+        let op = self.first_op()?;
         let first = KeyColumns::new(&index.order, Batch::new(keys[..1].to_vec(), batch.len()));
         let second = index.second.as_ref().map(|second| {
             let own = KeyColumns::new(&second.order, Batch::new(keys[1..].to_vec(), batch.len()));

@@ -2,7 +2,7 @@
 
 use crate::context::ExecContext;
 use crate::expression::{Filter, FilterState};
-use crate::pipeline::{Flow, LocalState, Morsel, Source};
+use crate::pipeline::{Flow, Morsel, Source};
 use inlay_catalog::{ScanRequest, SourceFilter, SourceScan, TableSource};
 use inlay_types::{Batch, Error, Result};
 use parking_lot::Mutex;
@@ -38,12 +38,15 @@ impl TableSourceScan {
     }
 }
 
-struct Local {
+/// What a worker has.
+pub struct Local {
     state: FilterState,
     selection: Vec<u32>,
 }
 
 impl Source for TableSourceScan {
+    type Local = Local;
+
     fn start(&self, context: &ExecContext) -> Result<usize> {
         let request = ScanRequest {
             columns: self.columns.clone(),
@@ -58,20 +61,20 @@ impl Source for TableSourceScan {
         Ok(if rows <= inlay_types::VECTOR_SIZE as u64 { 1 } else { usize::MAX })
     }
 
-    fn local(&self) -> LocalState {
-        Box::new(Local { state: self.filter.state(), selection: Vec::new() })
+    fn local(&self) -> Local {
+        Local { state: self.filter.state(), selection: Vec::new() }
     }
 
     fn run_morsel(
         &self,
-        local: &mut LocalState,
+        local: &mut Local,
         begin: &mut dyn FnMut(usize),
         push: &mut dyn FnMut(Batch) -> Result<Flow>,
     ) -> Result<Morsel> {
-        let local = local.downcast_mut::<Local>().ok_or_else(|| Error::internal("scan state"))?;
         let (task, number) = {
             let mut running = self.running.lock();
-            let Some((scan, number)) = running.as_mut() else { return Ok(Morsel::Exhausted) };
+            let (scan, number) =
+                running.as_mut().ok_or_else(|| Error::internal("a source was read before its start"))?;
             *number += 1;
             (scan.next_task()?, *number - 1)
         };

@@ -15,10 +15,10 @@ use super::apply::ChunkRows;
 use crate::concat::concat_shared;
 use crate::context::ExecContext;
 use crate::expression::{Program, ProgramState};
-use crate::pipeline::{CallMeasure, Flow, Handout, LocalState, Morsel, Operator, Push, Source};
+use crate::pipeline::{CallMeasure, DynSource, Flow, Handout, LocalState, Morsel, Operator, Push, Source};
 use inlay_kernels::external::{StreamState, TableCall};
 use inlay_types::{
-    Batch, Error, Interrupt, LogicalType, MemoryBudget, Reservation, Result, VECTOR_SIZE, Value, Vector,
+    Batch, Interrupt, LogicalType, MemoryBudget, Reservation, Result, VECTOR_SIZE, Value, Vector,
 };
 use parking_lot::Mutex;
 use std::collections::VecDeque;
@@ -148,17 +148,14 @@ impl Chunk {
     }
 }
 
-fn wrong_state() -> Error {
-    Error::internal("a table function met another operator's state")
-}
-
 /// Calls on any rows.
 pub struct PartsCall {
     options: CallOptions,
     args: Program,
 }
 
-struct PartsLocal {
+/// What a worker has.
+pub struct PartsLocal {
     args: ProgramState,
     state: Option<Box<dyn StreamState>>,
     chunk: Chunk,
@@ -186,17 +183,18 @@ impl PartsCall {
 }
 
 impl Operator for PartsCall {
-    fn local(&self) -> LocalState {
-        Box::new(PartsLocal {
+    type Local = PartsLocal;
+
+    fn local(&self) -> PartsLocal {
+        PartsLocal {
             args: self.args.state(),
             state: None,
             chunk: Chunk::default(),
             target: ChunkRows::default(),
-        })
+        }
     }
 
-    fn process(&self, input: Batch, local: &mut LocalState, push: Push<'_>) -> Result<Flow> {
-        let local = local.downcast_mut::<PartsLocal>().ok_or_else(wrong_state)?;
+    fn process(&self, input: Batch, local: &mut PartsLocal, push: Push<'_>) -> Result<Flow> {
         let columns = self.args.eval_all(&mut local.args, &input)?;
         let is_granted = local.chunk.add(columns, input.len(), &self.options.budget);
         if is_granted && local.chunk.rows < local.target.rows() {
@@ -205,8 +203,8 @@ impl Operator for PartsCall {
         self.emit(local, push)
     }
 
-    fn flush(&self, local: &mut LocalState, push: Push<'_>) -> Result<Flow> {
-        self.emit(local.downcast_mut::<PartsLocal>().ok_or_else(wrong_state)?, push)
+    fn flush(&self, local: &mut PartsLocal, push: Push<'_>) -> Result<Flow> {
+        self.emit(local, push)
     }
 
     fn calls(&self) -> Vec<CallMeasure> {
@@ -278,7 +276,8 @@ impl OrderedCall {
     }
 }
 
-struct OrderedLocal {
+/// What a worker has.
+pub struct OrderedLocal {
     args: ProgramState,
     keys: ProgramState,
 }
@@ -306,12 +305,13 @@ fn runs_of(keys: &[Vector], len: usize) -> Vec<(usize, usize)> {
 }
 
 impl Operator for OrderedCall {
-    fn local(&self) -> LocalState {
-        Box::new(OrderedLocal { args: self.args.state(), keys: self.keys.state() })
+    type Local = OrderedLocal;
+
+    fn local(&self) -> OrderedLocal {
+        OrderedLocal { args: self.args.state(), keys: self.keys.state() }
     }
 
-    fn process(&self, input: Batch, local: &mut LocalState, push: Push<'_>) -> Result<Flow> {
-        let local = local.downcast_mut::<OrderedLocal>().ok_or_else(wrong_state)?;
+    fn process(&self, input: Batch, local: &mut OrderedLocal, push: Push<'_>) -> Result<Flow> {
         let columns = self.args.eval_all(&mut local.args, &input)?;
         let mut table = self.table.lock();
         if self.key_count == 0 {
@@ -336,7 +336,7 @@ impl Operator for OrderedCall {
         Ok(Flow::More)
     }
 
-    fn rest(&self, _context: &ExecContext) -> Result<Option<Arc<dyn Source>>> {
+    fn rest(&self, _context: &ExecContext) -> Result<Option<Arc<dyn DynSource>>> {
         let Table { state, chunk, numbered, .. } = std::mem::take(&mut *self.table.lock());
         if state.is_none() && chunk.rows == 0 {
             return Ok(None);
@@ -405,17 +405,17 @@ impl Left {
 }
 
 impl Source for Made {
+    type Local = ();
+
     fn start(&self, _context: &ExecContext) -> Result<usize> {
         Ok(1)
     }
 
-    fn local(&self) -> LocalState {
-        Box::new(())
-    }
+    fn local(&self) {}
 
     fn run_morsel(
         &self,
-        _local: &mut LocalState,
+        _local: &mut (),
         begin: &mut dyn FnMut(usize),
         push: &mut dyn FnMut(Batch) -> Result<Flow>,
     ) -> Result<Morsel> {
@@ -447,9 +447,11 @@ impl Source for Made {
 }
 
 /// A source that one worker reads.
-pub struct Alone(pub Arc<dyn Source>);
+pub struct Alone(pub Arc<dyn DynSource>);
 
 impl Source for Alone {
+    type Local = LocalState;
+
     fn prefer(&self, handout: Handout) {
         self.0.prefer(handout);
     }

@@ -6,11 +6,10 @@
 
 use super::interleave::Interleaved;
 use crate::expression::{PartRows, Program, ProgramState};
-use crate::pipeline::{Flow, LocalState, Operator, Push};
+use crate::pipeline::{Flow, Operator, Push};
 use inlay_types::nested::unpack_lists;
 use inlay_types::{
-    Batch, Bitmap, Buffer, Dictionary, Error, Interrupt, LogicalType, MemoryBudget, Result, VECTOR_SIZE,
-    Vector,
+    Batch, Bitmap, Buffer, Dictionary, Interrupt, LogicalType, MemoryBudget, Result, VECTOR_SIZE, Vector,
 };
 use std::sync::Arc;
 
@@ -144,23 +143,20 @@ struct Run {
 }
 
 /// What one worker has.
-struct Local {
+pub struct Local {
     state: ProgramState,
     part_rows: PartRows,
     known: Known,
 }
 
 impl Operator for Unnest {
-    fn local(&self) -> LocalState {
-        Box::new(Local {
-            state: self.options.lists.state(),
-            part_rows: PartRows::default(),
-            known: Known::new(),
-        })
+    type Local = Local;
+
+    fn local(&self) -> Local {
+        Local { state: self.options.lists.state(), part_rows: PartRows::default(), known: Known::new() }
     }
 
-    fn process(&self, input: Batch, local: &mut LocalState, push: Push<'_>) -> Result<Flow> {
-        let local = local.downcast_mut::<Local>().ok_or_else(|| Error::internal("unnest state"))?;
+    fn process(&self, input: Batch, local: &mut Local, push: Push<'_>) -> Result<Flow> {
         let Local { state, part_rows, known } = local;
         if !self.options.lists.may_be_repeated() {
             let elements = self.elements(state, known, &input)?;

@@ -1,7 +1,7 @@
 //! Literal rows: VALUES, and the single row below `SELECT 1`.
 
 use crate::context::ExecContext;
-use crate::pipeline::{Flow, LocalState, Morsel, Source};
+use crate::pipeline::{Flow, Morsel, Source};
 use inlay_types::{Batch, Result, VECTOR_SIZE};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -19,18 +19,18 @@ impl Values {
 }
 
 impl Source for Values {
+    type Local = ();
+
     fn start(&self, _context: &ExecContext) -> Result<usize> {
         self.taken.store(false, Ordering::Relaxed);
         Ok(usize::from(!self.rows.is_empty()))
     }
 
-    fn local(&self) -> LocalState {
-        Box::new(())
-    }
+    fn local(&self) {}
 
     fn run_morsel(
         &self,
-        _local: &mut LocalState,
+        _local: &mut (),
         begin: &mut dyn FnMut(usize),
         push: &mut dyn FnMut(Batch) -> Result<Flow>,
     ) -> Result<Morsel> {

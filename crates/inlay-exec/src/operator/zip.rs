@@ -2,7 +2,7 @@
 
 use super::materialize::RowBuffer;
 use crate::context::ExecContext;
-use crate::pipeline::{Flow, LocalState, Morsel, Source};
+use crate::pipeline::{Flow, Morsel, Source};
 use inlay_types::{Batch, Interrupt, LogicalType, Result, VECTOR_SIZE, Value, Vector};
 use std::sync::Arc;
 use std::sync::OnceLock;
@@ -29,20 +29,20 @@ struct Place {
 
 impl Side {
     /// Rows from `place` to the end of its batch; 0 behind the last one.
-    fn left_at(&self, place: &mut Place) -> usize {
-        let batches = self.buffer.batches();
+    fn left_at(&self, place: &mut Place) -> Result<usize> {
+        let batches = self.buffer.batches()?;
         while let Some(batch) = batches.get(place.batch) {
             if place.row < batch.len() {
-                return batch.len() - place.row;
+                return Ok(batch.len() - place.row);
             }
             *place = Place { batch: place.batch + 1, row: 0 };
         }
-        0
+        Ok(0)
     }
 
     /// `len` rows, or as many NULLs behind the end.
     fn take(&self, place: &mut Place, len: usize, columns: &mut Vec<Vector>) -> Result<()> {
-        match self.buffer.batches().get(place.batch) {
+        match self.buffer.batches()?.get(place.batch) {
             Some(batch) => {
                 columns.extend(batch.columns().iter().map(|column| column.slice(place.row, len)));
                 place.row += len;
@@ -66,19 +66,19 @@ impl ZipScan {
 }
 
 impl Source for ZipScan {
+    type Local = ();
+
     fn start(&self, context: &ExecContext) -> Result<usize> {
         self.done.store(false, Ordering::Relaxed);
         let _ = self.interrupt.set(context.interrupt.clone());
         Ok(1)
     }
 
-    fn local(&self) -> LocalState {
-        Box::new(())
-    }
+    fn local(&self) {}
 
     fn run_morsel(
         &self,
-        _local: &mut LocalState,
+        _local: &mut (),
         begin: &mut dyn FnMut(usize),
         push: &mut dyn FnMut(Batch) -> Result<Flow>,
     ) -> Result<Morsel> {
@@ -91,7 +91,7 @@ impl Source for ZipScan {
             if let Some(interrupt) = self.interrupt.get() {
                 interrupt.check()?;
             }
-            let lengths = [self.sides[0].left_at(&mut places[0]), self.sides[1].left_at(&mut places[1])];
+            let lengths = [self.sides[0].left_at(&mut places[0])?, self.sides[1].left_at(&mut places[1])?];
             let open = lengths.into_iter().filter(|&len| len > 0).min();
             let Some(len) = open.map(|len| len.min(VECTOR_SIZE)) else { return Ok(Morsel::Pushed) };
             let mut columns = Vec::new();

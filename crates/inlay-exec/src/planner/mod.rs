@@ -28,7 +28,7 @@ use crate::operator::materialize::{BufferScan, Materialize, RowBuffer};
 use crate::operator::project::Project;
 use crate::operator::sample::SampleRows;
 use crate::operator::sort::{Sort, SortOptions};
-use crate::pipeline::{Operator, Pipeline, Sink, Source};
+use crate::pipeline::{DynOperator, DynSink, DynSource, Operator, Pipeline};
 use inlay_sql::plan::{AggregateExpr, ColumnId, Columns, Expr, LimitBy, Plan, SharedId, SortKey};
 use inlay_types::{Error, LogicalType, Result};
 use std::borrow::Cow;
@@ -51,8 +51,8 @@ pub type RowEstimate<'a> = &'a dyn Fn(NodeNumber) -> Option<f64>;
 
 /// An open pipeline.
 struct Fragment {
-    source: Arc<dyn Source>,
-    operators: Vec<Arc<dyn Operator>>,
+    source: Arc<dyn DynSource>,
+    operators: Vec<Arc<dyn DynOperator>>,
     /// Node numbers of source and operators.
     nodes: Vec<NodeNumber>,
     /// The columns of the batches, in order.
@@ -60,7 +60,7 @@ struct Fragment {
 }
 
 impl Fragment {
-    fn new(source: Arc<dyn Source>, columns: Vec<ColumnId>, node: NodeNumber) -> Self {
+    fn new(source: Arc<dyn DynSource>, columns: Vec<ColumnId>, node: NodeNumber) -> Self {
         Self { source, operators: Vec::new(), nodes: vec![node], columns }
     }
 
@@ -72,7 +72,7 @@ impl Fragment {
         self.push_shared(Arc::new(operator), node);
     }
 
-    fn push_shared(&mut self, operator: Arc<dyn Operator>, node: NodeNumber) {
+    fn push_shared(&mut self, operator: Arc<dyn DynOperator>, node: NodeNumber) {
         self.operators.push(operator);
         self.nodes.push(node);
     }
@@ -164,7 +164,7 @@ impl<'a> Planner<'a> {
         mut self,
         plan: &Plan,
         output: &[ColumnId],
-        sink: Arc<dyn Sink>,
+        sink: Arc<dyn DynSink>,
     ) -> Result<Unlimited> {
         let needed: Needed = output.iter().copied().collect();
         let (plan, (limit, offset)) = self.take_limit(plan);
@@ -191,7 +191,7 @@ impl<'a> Planner<'a> {
         mut self,
         plan: &Plan,
         output: &[ColumnId],
-        make_sink: impl FnOnce(Vec<usize>) -> Arc<dyn Sink>,
+        make_sink: impl FnOnce(Vec<usize>) -> Arc<dyn DynSink>,
     ) -> Result<Vec<Pipeline>> {
         let needed: Needed = output.iter().copied().collect();
         let fragment = self.lower(plan, &needed, &[])?;
@@ -200,7 +200,7 @@ impl<'a> Planner<'a> {
         Ok(self.pipelines)
     }
 
-    fn close(&mut self, fragment: Fragment, sink: Arc<dyn Sink>, node: NodeNumber) {
+    fn close(&mut self, fragment: Fragment, sink: Arc<dyn DynSink>, node: NodeNumber) {
         let mut nodes = fragment.nodes;
         nodes.push(node);
         self.pipelines.push(Pipeline { nodes, source: fragment.source, operators: fragment.operators, sink });
@@ -496,7 +496,7 @@ impl<'a> Planner<'a> {
             group_keys,
         };
         let sort = Sort::new(options, self.context)?;
-        self.close(fragment, Arc::clone(&sort) as Arc<dyn Sink>, node);
+        self.close(fragment, Arc::clone(&sort) as Arc<dyn DynSink>, node);
         Ok(Fragment::new(sort, columns, node))
     }
 

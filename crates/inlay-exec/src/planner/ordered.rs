@@ -5,7 +5,7 @@ use crate::operator::hash_join::{Discard, JoinOptions, JoinSide, split_condition
 use crate::operator::materialize::{BufferScan, Materialize};
 use crate::operator::sorted_join::plan_asof_join;
 use crate::operator::zip::ZipScan;
-use crate::pipeline::Source;
+use crate::pipeline::DynSource;
 use inlay_sql::plan::{ColumnId, OrderedJoinKind, Plan};
 use inlay_types::{Error, Result};
 use std::sync::Arc;
@@ -96,7 +96,7 @@ impl Planner<'_> {
     pub(super) fn with_outer(
         &mut self,
         probe: Fragment,
-        outer: Arc<dyn Source>,
+        outer: Arc<dyn DynSource>,
         probe_emits: bool,
         output: Vec<ColumnId>,
         node: NodeNumber,

@@ -3,7 +3,7 @@
 use super::{Fragment, Needed, NodeNumber, Planner, with_expressions};
 use crate::operator::leaders::Leaders;
 use crate::operator::window::{Window, WindowOptions, fits_any_order, same_stage};
-use crate::pipeline::Sink;
+use crate::pipeline::DynSink;
 use inlay_kernels::WindowKind;
 use inlay_sql::plan::window::WindowCallee;
 use inlay_sql::plan::{ColumnId, CompareOp, Expr, Plan, WindowExpr};
@@ -126,7 +126,7 @@ impl Planner<'_> {
             let mut columns = fragment.columns.clone();
             columns.extend(stage.iter().map(|(id, _)| *id));
             let window = Window::new(options, self.context)?;
-            self.close(fragment, Arc::clone(&window) as Arc<dyn Sink>, node);
+            self.close(fragment, Arc::clone(&window) as Arc<dyn DynSink>, node);
             fragment = Fragment::new(window, columns, node);
         }
         Ok(fragment)

@@ -1,5 +1,7 @@
 //! Where in 64 bytes certain bytes are, as bits. The one place of this crate with SIMD.
 
+#![expect(unsafe_code, reason = "instructions of the CPU")]
+
 /// Bytes looked at in one step.
 pub(super) const BLOCK: usize = 64;
 

@@ -174,7 +174,8 @@ impl BlockReader {
 
     fn read_block(&mut self, mut bytes: Vec<u8>) -> Result<Option<Block>> {
         let file = self.next_file - 1;
-        let Some(open) = self.open.as_mut() else { return Ok(None) };
+        let open =
+            self.open.as_mut().ok_or_else(|| Error::internal("a block of a CSV file that is not open"))?;
         bytes.append(&mut open.rest);
         let (offset, lines, is_first) = (open.offset, open.lines, open.is_first);
         let (mut looked_at, mut _held) = (0, None);

@@ -1,5 +1,7 @@
 //! Between the arrow crates' arrays, which the parquet crate speaks, and ours: the C structs of both are the same.
 
+#![expect(unsafe_code, reason = "arrays of the arrow crate are taken over by the C interface")]
+
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi, to_ffi};
 use arrow_array::{Array, RecordBatch, StructArray};
 use arrow_schema::{ArrowError, Schema};

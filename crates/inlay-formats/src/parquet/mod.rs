@@ -405,6 +405,11 @@ impl ParquetSource {
         let Some(first) = files.first() else {
             return Err(Error::invalid_argument("read_parquet needs the path of a file"));
         };
+        for file in &files {
+            if file.metadata.metadata().row_groups().iter().any(|group| group.num_rows() < 0) {
+                return Err(malformed(&file.path, "a row group says that it has fewer than no rows"));
+            }
+        }
         let mut columns = columns_of(first, options)?;
         let rows = |file: &ParquetFile| {
             u64::try_from(file.metadata.metadata().file_metadata().num_rows()).unwrap_or(0)

@@ -261,7 +261,12 @@ impl Generator {
         let parts: Vec<Part> = self.parts().into_iter().filter(|p| load_of(p.table).is_some()).collect();
 
         let load_part = |part: Part| -> Result<()> {
-            let Some(load) = load_of(part.table) else { return Ok(()) };
+            let Some(load) = load_of(part.table) else {
+                return Err(Error::internal(format!(
+                    "there is nowhere to put rows of {}",
+                    part.table.name()
+                )));
+            };
             let mut appender = load.appender(part.part as u64);
             self.generate(part, &mut |batch| {
                 interrupt.check()?;

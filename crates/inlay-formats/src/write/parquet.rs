@@ -296,9 +296,13 @@ fn uuids(vector: &Vector) -> Result<ArrayRef> {
 fn intervals_of(vector: &Vector, name: &str) -> Result<ArrayRef> {
     let mut builder = FixedSizeBinaryBuilder::with_capacity(vector.len(), INTERVAL_SIZE as i32);
     for row in 0..vector.len() {
-        let Value::Interval(interval) = vector.get(row) else {
-            builder.append_null();
-            continue;
+        let interval = match vector.get(row) {
+            Value::Interval(interval) => interval,
+            Value::Null => {
+                builder.append_null();
+                continue;
+            }
+            other => return Err(Error::internal(format!("{other} in a column of INTERVAL"))),
         };
         let bytes = interval_bytes(interval).ok_or_else(|| {
             Error::invalid_argument(format!(

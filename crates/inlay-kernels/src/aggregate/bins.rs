@@ -83,7 +83,7 @@ fn rest_of(ty: &LogicalType) -> Value {
         LogicalType::List(element) => Value::List { element: element.clone(), values: Vec::new() },
         LogicalType::Decimal { precision, .. } => {
             let largest = 10i128.checked_pow(u32::from(*precision)).map_or(i128::MAX, |power| power - 1);
-            Value::from_stored_i128(ty, largest).unwrap_or(Value::Null)
+            Value::of_stored(ty, largest)
         }
         ty => {
             let bits = ty.physical().size() as u32 * 8;

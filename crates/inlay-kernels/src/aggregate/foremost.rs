@@ -10,7 +10,7 @@ use super::ordered::OrderKey;
 use super::prefix::{has_complete_prefix, write_prefixes};
 use super::{GroupIds, GroupedAccumulator, flat, same_kind};
 use crate::function::{AggregateFunction, AggregateKind};
-use inlay_types::{LogicalType, Result, Vector};
+use inlay_types::{Error, LogicalType, Result, Vector};
 use std::any::Any;
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -193,8 +193,10 @@ impl Foremost {
     }
 
     /// Adds the first `len` rows to the groups of theirs.
-    fn add(&mut self, args: &[&Vector], len: usize, group_of: impl Fn(usize) -> usize) {
-        let Some((value, keys)) = args.split_first() else { return };
+    fn add(&mut self, args: &[&Vector], len: usize, group_of: impl Fn(usize) -> usize) -> Result<()> {
+        let (value, keys) = args
+            .split_first()
+            .ok_or_else(|| Error::internal("the first value in an order was asked of none"))?;
         let keys = self.keys.iter().zip(keys);
         let batch: Vec<_> = keys.map(|(key, vector)| BatchKey::new(vector, len, key.order)).collect();
         let (prefixes, mut touched, mut from) = (batch[0].prefixes(), Vec::new(), 0);
@@ -214,6 +216,7 @@ impl Foremost {
             }
         }
         self.compact();
+        Ok(())
     }
 
     fn compact(&mut self) {
@@ -251,13 +254,11 @@ impl GroupedAccumulator for Foremost {
 
     fn update(&mut self, args: &[&Vector], groups: GroupIds<'_>) -> Result<()> {
         let ids = groups.ids();
-        self.add(args, ids.len(), |row| ids[row] as usize);
-        Ok(())
+        self.add(args, ids.len(), |row| ids[row] as usize)
     }
 
     fn update_one(&mut self, args: &[&Vector], len: usize, group: u32) -> Result<()> {
-        self.add(args, len, |_| group as usize);
-        Ok(())
+        self.add(args, len, |_| group as usize)
     }
 
     fn merge(&mut self, other: &dyn GroupedAccumulator, source: &[u32], target: &[u32]) -> Result<()> {

@@ -1,5 +1,7 @@
 //! Group numbers proven in bounds, and the scatter loops that rely on the proof.
 
+#![expect(unsafe_code, reason = "states at numbers of groups that were checked")]
+
 use inlay_types::Bitmap;
 use inlay_types::multiversion;
 

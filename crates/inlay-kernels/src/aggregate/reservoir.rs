@@ -10,7 +10,7 @@ use super::quantile::Sortable;
 use super::{GroupIds, GroupedAccumulator, flat, same_kind};
 use crate::function::AggregateFunction;
 use inlay_types::hash::hash_u64;
-use inlay_types::{Native, PhysicalType, Result, Value, Vector};
+use inlay_types::{Error, Native, PhysicalType, Result, Vector};
 use std::any::Any;
 use std::collections::BinaryHeap;
 
@@ -161,7 +161,9 @@ impl GroupedAccumulator for Reservoir {
     fn update(&mut self, args: &[&Vector], groups: GroupIds<'_>) -> Result<()> {
         self.fractions.learn(args.get(1), groups.len());
         if let Some(size) = args.get(2).filter(|size| !groups.is_empty() && !size.is_null(0)) {
-            let size = Value::as_i128(&size.get(0)).unwrap_or(SAMPLE_SIZE as i128);
+            let given = size.get(0);
+            let size = given.as_i128();
+            let size = size.ok_or_else(|| Error::internal(format!("the size of a sample is {given}")))?;
             self.size = size.clamp(1, SAMPLE_MAX) as usize;
         }
         let values = flat(args[0]);

@@ -629,7 +629,7 @@ impl Binder<'_> {
 
     /// Drops a PRIMARY KEY or UNIQUE constraint; NOT NULL stays.
     fn drop_key(&mut self, altering: &mut Altering, key: &[usize], cascade: bool, pos: Pos) -> Result<()> {
-        let first = key.first().copied().unwrap_or_default();
+        let first = *key.first().ok_or_else(|| Error::internal("a key without columns"))?;
         let mut referred = self.referred_through(altering, first);
         referred.retain(|(entry, index)| {
             let names = &entry.table.schema().foreign_keys[*index].referenced;

@@ -64,7 +64,10 @@ pub(super) fn evaluate(expr: &Expr) -> Result<Option<Value>> {
         Expr::Cast { input, ty, or_null, .. } => match (evaluate(input)?, or_null) {
             (None, _) => None,
             (Some(value), false) => Some(cast_value(&value, ty)?),
-            (Some(value), true) => Some(cast_value(&value, ty).unwrap_or(Value::Null)),
+            (Some(value), true) => match cast_value(&value, ty) {
+                Err(error) if error.root().is_of_values() => Some(Value::Null),
+                value => Some(value?),
+            },
         },
         Expr::Call { function, args, .. } => {
             let mut vectors = Vec::with_capacity(args.len());

@@ -412,7 +412,8 @@ impl Binder<'_> {
     fn numbered_rows(&mut self, call: &FunctionCall, alias: Option<&TableAlias>) -> Result<Plan> {
         let plan = self.table_function(call, false, None)?;
         let name = call.name.value.to_lowercase();
-        let made = self.scope()?.relations.pop().map(|relation| relation.columns).unwrap_or_default();
+        let relation = self.scope()?.relations.pop();
+        let made = relation.ok_or_else(|| Error::internal("a table function brought no relation"))?.columns;
         let mut columns: Vec<(String, ColumnId)> =
             made.into_iter().map(|column| (column.name, column.id)).collect();
         if let (Some(alias), [only], "range" | "generate_series") =

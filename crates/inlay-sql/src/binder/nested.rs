@@ -76,7 +76,7 @@ impl Binder<'_> {
         if !is_access || call.arguments.len() < 2 || !call.named.is_empty() {
             return Ok(None);
         }
-        let args = self.exprs(&call.arguments)?;
+        let mut args = self.exprs(&call.arguments)?;
         let text = match &args[1] {
             Expr::Literal { value: Value::Varchar(text), .. } => Some(text.clone()),
             _ => None,
@@ -86,7 +86,7 @@ impl Binder<'_> {
             (_, LogicalType::Map(_), _) if name == SUBSCRIPT => "map_extract_value",
             (_, LogicalType::Struct(_) | LogicalType::Union(_) | LogicalType::Json, Some(text)) => {
                 let name = Ident { value: text, pos: call.arguments[1].pos };
-                let first = args.into_iter().next().unwrap_or_else(|| Expr::literal(Value::Null));
+                let first = args.swap_remove(0);
                 return self.field(first, &name).map(Some);
             }
             (_, LogicalType::Struct(_), _) => "struct_extract",
@@ -95,7 +95,7 @@ impl Binder<'_> {
             (_, LogicalType::Null, _) => return Ok(Some(Expr::literal(Value::Null))),
             (_, _, Some(text)) => {
                 let name = Ident { value: text, pos: call.arguments[1].pos };
-                let first = args.into_iter().next().unwrap_or_else(|| Expr::literal(Value::Null));
+                let first = args.swap_remove(0);
                 return self.field(first, &name).map(Some);
             }
             _ => "struct_extract",

@@ -41,7 +41,8 @@ impl Binder<'_> {
         self.scopes.push(Scope::new());
         let plan = self.table_ref(source);
         let scope = self.scopes.pop();
-        let relations = scope.map(|scope| scope.relations).unwrap_or_default();
+        let scope = scope.ok_or_else(|| Error::internal("a source of PIVOT lost its scope"))?;
+        let relations = scope.relations;
         self.prepared.push(Some(Prepared { plan: plan?, relations }));
         Ok(self.prepared.len() - 1)
     }

@@ -147,12 +147,8 @@ impl Binder<'_> {
             .into_iter()
             .zip(arguments)
             .map(|(arg, written)| self.cast_where_reached(arg, ty.clone(), written.pos));
-        let args = args.collect::<Result<Vec<_>>>()?;
-        Ok(if args.len() == 1 {
-            args.into_iter().next().unwrap_or_else(|| Expr::literal(Value::Null))
-        } else {
-            Expr::Coalesce { args, ty }
-        })
+        let mut args = args.collect::<Result<Vec<_>>>()?;
+        Ok(if args.len() == 1 { args.remove(0) } else { Expr::Coalesce { args, ty } })
     }
 
     /// `a <=> b`: the distance of lists, MySQL's comparison of anything else.

@@ -19,7 +19,7 @@ use super::early_groups;
 use super::outer_groups;
 use super::properties::{as_column, as_column_equality, can_fail, output_set};
 use super::ranges::Ranges;
-use super::rewrite::{take, with_stack};
+use super::rewrite::{not_chosen, take, with_stack};
 use super::statistics::{Estimator, Relation, group_count};
 use crate::plan::partial::{Aggregates, can_merge, join_averages, merge_of, split_averages};
 use crate::plan::{AggregateExpr, ColumnId, Columns, Expr, JoinKind, Plan};
@@ -41,8 +41,8 @@ const DIGITS_MAX: u8 = 26;
 
 /// Aggregates early wherever that is believed to pay.
 pub fn run(plan: &mut Plan, columns: &mut Columns, estimator: &mut Estimator) -> Result<()> {
-    early_groups::run(plan, columns, estimator);
-    outer_groups::run(plan, columns, estimator);
+    early_groups::run(plan, columns, estimator)?;
+    outer_groups::run(plan, columns, estimator)?;
     if let Some(choice) = choose(plan, estimator) {
         push(plan, choice, columns)?;
     }
@@ -174,8 +174,8 @@ pub(super) fn each_column(expr: &Expr, visit: &mut impl FnMut(&Expr)) {
 }
 
 fn push(plan: &mut Plan, choice: Choice, columns: &mut Columns) -> Result<()> {
-    let Plan::Aggregate { input, groups, aggregates } = take(plan) else { return Ok(()) };
-    let Plan::Join { left, right, mut conditions, .. } = *input else { return Ok(()) };
+    let Plan::Aggregate { input, groups, aggregates } = take(plan) else { return Err(not_chosen("eager")) };
+    let Plan::Join { left, right, mut conditions, .. } = *input else { return Err(not_chosen("eager")) };
     let (own, other) = match choice.side {
         Side::Left => (*left, *right),
         Side::Right => (*right, *left),

@@ -17,10 +17,11 @@ use super::eager::{KEPT_MIN, adds_early, each_column};
 use super::group_keys::{closure, dependencies, equal_is_same};
 use super::properties::{as_column, is_matched_once, keys, output_set};
 use super::ranges::Ranges;
-use super::rewrite::take;
+use super::rewrite::{not_chosen, take};
 use super::statistics::{Estimator, group_count};
 use crate::plan::{AggregateExpr, ColumnId, Columns, Expr, JoinKind, Plan};
 use inlay_kernels::AggregateKind;
+use inlay_types::Result;
 use std::collections::HashMap;
 
 /// Joins of fewer rows are not worth it.
@@ -40,10 +41,11 @@ struct Choice {
 }
 
 /// Moves the aggregation below joins, if this is one where that holds and is believed to pay.
-pub(super) fn run(plan: &mut Plan, columns: &mut Columns, estimator: &mut Estimator) {
+pub(super) fn run(plan: &mut Plan, columns: &mut Columns, estimator: &mut Estimator) -> Result<()> {
     if let Some(choice) = choose(plan, estimator) {
-        push(plan, &choice, columns);
+        push(plan, &choice, columns)?;
     }
+    Ok(())
 }
 
 fn choose(plan: &Plan, estimator: &mut Estimator) -> Option<Choice> {
@@ -122,8 +124,10 @@ pub(super) fn columns_of<'a>(read: impl Iterator<Item = &'a Expr>, own: &ColumnS
     found
 }
 
-fn push(plan: &mut Plan, choice: &Choice, columns: &mut Columns) {
-    let Plan::Aggregate { input, groups, aggregates } = take(plan) else { return };
+fn push(plan: &mut Plan, choice: &Choice, columns: &mut Columns) -> Result<()> {
+    let Plan::Aggregate { input, groups, aggregates } = take(plan) else {
+        return Err(not_chosen("early_groups"));
+    };
     let mut map: HashMap<ColumnId, Expr> = HashMap::new();
     let mut early_groups = Vec::with_capacity(choice.keys.len());
     for key in &choice.keys {
@@ -159,4 +163,5 @@ fn push(plan: &mut Plan, choice: &Choice, columns: &mut Columns) {
     let input = Box::new(take(rows));
     *rows = Plan::Aggregate { input, groups: early_groups, aggregates: early };
     *plan = joined.project(items);
+    Ok(())
 }

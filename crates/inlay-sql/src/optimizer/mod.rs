@@ -47,8 +47,8 @@ pub use column_set::ColumnSet;
 pub use reach::Reach;
 
 use crate::plan::statement::Query;
-use crate::plan::{Columns, Plan};
-use inlay_types::Result;
+use crate::plan::{ColumnId, Columns, IS_VERIFIED, Plan};
+use inlay_types::{Error, Result};
 use statistics::Estimator;
 
 /// Sees a pass's name and the plan that it left.
@@ -78,63 +78,77 @@ pub fn optimize_with(query: Query, context: &mut OptimizerContext<'_>) -> Result
     let Query { mut plan, mut columns, mut output, .. } = query;
     let mut estimator = Estimator::default();
     // Between passes the statement may end: plans of long statements take their time.
-    let mut passed = |pass: &'static str, plan: &Plan, columns: &Columns| {
+    let mut passed = |pass: &'static str, plan: &Plan, columns: &Columns, output: &[(ColumnId, String)]| {
         if let Some(trace) = &mut context.trace {
             trace(pass, plan, columns);
         }
+        verified(pass, plan, columns, output)?;
         inlay_types::limits::check()
     };
-    passed("bind", &plan, &columns)?;
+    passed("bind", &plan, &columns, &output)?;
     if !context.enabled {
         plan = unnest::run(plan, &mut columns)?;
-        passed("unnest", &plan, &columns)?;
+        passed("unnest", &plan, &columns, &output)?;
         let estimates = estimate::run(&plan, &mut estimator);
         return Ok(Query { plan, columns, output, estimates });
     }
     simplify::run(&mut plan);
-    passed("simplify", &plan, &columns)?;
+    passed("simplify", &plan, &columns, &output)?;
     if is_trivial(&plan) {
         let estimates = estimate::run(&plan, &mut estimator);
         return Ok(Query { plan, columns, output, estimates });
     }
     plan = shared_plans::inline(plan, &mut columns);
     renames::run(&mut plan, &mut output);
-    passed("inline", &plan, &columns)?;
+    passed("inline", &plan, &columns, &output)?;
     plan = filter_pushdown::run(plan, &columns)?;
-    passed("push filters", &plan, &columns)?;
+    passed("push filters", &plan, &columns, &output)?;
     if rewrite::any_node(&plan, &mut |p| matches!(p, Plan::DependentJoin { .. })) {
         plan = unnest::run(plan, &mut columns)?;
         plan = shared_plans::inline(plan, &mut columns);
         renames::run(&mut plan, &mut output);
         simplify::run(&mut plan);
-        passed("unnest", &plan, &columns)?;
+        passed("unnest", &plan, &columns, &output)?;
         plan = filter_pushdown::run(plan, &columns)?;
-        passed("push filters again", &plan, &columns)?;
+        passed("push filters again", &plan, &columns, &output)?;
     }
     if shared_plans::may_share(&plan) {
         plan = shared_plans::share_common(plan, &mut columns);
-        passed("share", &plan, &columns)?;
+        passed("share", &plan, &columns, &output)?;
     }
     plan = prune_columns::run(plan, output.iter().map(|(id, _)| *id));
-    passed("prune", &plan, &columns)?;
+    passed("prune", &plan, &columns, &output)?;
     counts::run(&mut plan)?;
+    passed("count", &plan, &columns, &output)?;
     shifted_sums::run(&mut plan, &mut columns)?;
+    passed("shift sums", &plan, &columns, &output)?;
     found_keys::run(&mut plan);
     group_keys::run(&mut plan, &columns);
-    passed("group keys", &plan, &columns)?;
+    passed("group keys", &plan, &columns, &output)?;
     if rewrite::any_node(&plan, &mut |p| matches!(p, Plan::Join { .. })) {
         estimator.use_samples = true;
         plan = join_order::run(plan, &columns, &mut estimator)?;
-        passed("order joins", &plan, &columns)?;
+        passed("order joins", &plan, &columns, &output)?;
         eager::run(&mut plan, &mut columns, &mut estimator)?;
-        passed("aggregate early", &plan, &columns)?;
+        passed("aggregate early", &plan, &columns, &output)?;
     }
     limits::run(&mut plan);
+    passed("limits", &plan, &columns, &output)?;
     limited_groups::run(&mut plan, &mut columns, &mut estimator);
+    passed("choose groups", &plan, &columns, &output)?;
     plan = prune_columns::run(plan, output.iter().map(|(id, _)| *id));
-    passed("limits and prune", &plan, &columns)?;
+    passed("prune again", &plan, &columns, &output)?;
     let estimates = estimate::run(&plan, &mut estimator);
     Ok(Query { plan, columns, output, estimates })
+}
+
+/// Fails where a pass left a plan that does not hold together, in builds that look.
+fn verified(pass: &str, plan: &Plan, columns: &Columns, output: &[(ColumnId, String)]) -> Result<()> {
+    if !IS_VERIFIED {
+        return Ok(());
+    }
+    let verified = plan.verify(columns, output.iter().map(|(id, _)| *id));
+    verified.map_err(|what| Error::internal(format!("the plan behind \"{pass}\" does not hold: {what}")))
 }
 
 /// Whether a plan is a projection of literal rows, such as `SELECT 1`.

@@ -16,21 +16,22 @@ use super::early_groups::{columns_of, is_copied};
 use super::group_keys::{closure, dependencies, equal_is_same};
 use super::properties::{as_column, is_matched_once, keys, output_set, strict_columns};
 use super::ranges::Ranges;
-use super::rewrite::take;
+use super::rewrite::{not_chosen, take};
 use super::statistics::{Estimator, group_count};
 use crate::plan::{AggregateExpr, ColumnId, Columns, CompareOp, Expr, JoinKind, Plan};
 use inlay_kernels::AggregateKind;
-use inlay_types::Value;
+use inlay_types::{Result, Value};
 use std::collections::HashMap;
 
 /// Fewer rows are not worth it.
 const ROWS_MIN: f64 = 10_000.0;
 
 /// Moves the aggregation below an outer join, if this is one where that holds and is believed to pay.
-pub(super) fn run(plan: &mut Plan, columns: &mut Columns, estimator: &mut Estimator) {
+pub(super) fn run(plan: &mut Plan, columns: &mut Columns, estimator: &mut Estimator) -> Result<()> {
     if let Some(keys) = choose(plan, estimator) {
-        push(plan, keys, columns);
+        push(plan, keys, columns)?;
     }
+    Ok(())
 }
 
 /// The columns of the right input that its groups are made by.
@@ -102,9 +103,10 @@ fn equates(condition: &Expr, key: &Expr, of_left: &ColumnSet) -> bool {
     **left == *key && is_of_row(right) || **right == *key && is_of_row(left)
 }
 
-fn push(plan: &mut Plan, keys: Vec<Expr>, columns: &mut Columns) {
-    let Plan::Aggregate { input, groups, aggregates } = take(plan) else { return };
-    let Plan::Join { left, right, mut conditions, .. } = *input else { return };
+fn push(plan: &mut Plan, keys: Vec<Expr>, columns: &mut Columns) -> Result<()> {
+    let not_chosen = || not_chosen("outer_groups");
+    let Plan::Aggregate { input, groups, aggregates } = take(plan) else { return Err(not_chosen()) };
+    let Plan::Join { left, right, mut conditions, .. } = *input else { return Err(not_chosen()) };
     let mut map: HashMap<ColumnId, Expr> = HashMap::new();
     let mut early_groups = Vec::with_capacity(keys.len());
     for key in keys {
@@ -138,4 +140,5 @@ fn push(plan: &mut Plan, keys: Vec<Expr>, columns: &mut Columns) {
     }
     let groups = Plan::Aggregate { input: right, groups: early_groups, aggregates: early };
     *plan = Plan::join(JoinKind::Left, *left, groups, conditions).project(items);
+    Ok(())
 }

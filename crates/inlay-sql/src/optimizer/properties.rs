@@ -4,7 +4,7 @@
 //! ([`super::found_keys`]); statistics are never used, so that passes may change plans by it. What cannot be proven is left out of the answer. Called by most passes.
 
 use super::column_set::ColumnSet;
-use crate::plan::{ColumnId, CompareOp, Expr, JoinKind, OrderedJoinKind, Plan, SetOpKind};
+use crate::plan::{ColumnId, CompareOp, Expr, JoinKind, LambdaKind, OrderedJoinKind, Plan, SetOpKind};
 use inlay_kernels::function::NullHandling;
 use inlay_types::LogicalType;
 
@@ -476,7 +476,22 @@ pub fn can_fail(expr: &Expr) -> bool {
             let to_double = from.is_numeric() && *ty == LogicalType::Double;
             !(*or_null || to_double || is_lossless_cast(from, ty.clone()))
         }
-        _ => false,
+        Expr::Lambda(lambda) => match lambda.kind {
+            LambdaKind::Reduce => true,
+            LambdaKind::Try => false,
+            LambdaKind::Transform | LambdaKind::Filter | LambdaKind::Once => can_fail(&lambda.body),
+        },
+        Expr::Column { .. }
+        | Expr::Literal { .. }
+        | Expr::Compare { .. }
+        | Expr::And(_)
+        | Expr::Or(_)
+        | Expr::Not(_)
+        | Expr::IsNull(_)
+        | Expr::InList { .. }
+        | Expr::InConstants { .. }
+        | Expr::Case { .. }
+        | Expr::Coalesce { .. } => false,
     };
     own || expr.children().into_iter().any(can_fail)
 }

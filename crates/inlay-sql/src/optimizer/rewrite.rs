@@ -2,12 +2,17 @@
 
 use super::properties::is_pass_through;
 use crate::plan::{ColumnId, Columns, Expr, JoinKind, Plan, SharedId};
-use inlay_types::{Result, Value};
+use inlay_types::{Error, Result, Value};
 use std::collections::HashMap;
 
 /// Takes a plan out of its place, to be put back changed.
 pub fn take(plan: &mut Plan) -> Plan {
     std::mem::replace(plan, Plan::Values { columns: Vec::new(), rows: Vec::new() })
+}
+
+/// A pass took a plan of another shape than it had chosen.
+pub fn not_chosen(pass: &str) -> Error {
+    Error::internal(format!("the optimizer's {pass} took a plan of another shape than it had chosen"))
 }
 
 /// Applies `f` to each input of `plan`.

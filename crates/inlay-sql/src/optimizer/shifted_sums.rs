@@ -8,7 +8,7 @@
 //! Of integers alone, whose sums are exact, and where the ranges of columns show that no `x + c` is out of the range of its type.
 
 use super::ranges::Ranges;
-use super::rewrite::{take, with_stack};
+use super::rewrite::{not_chosen, take, with_stack};
 use crate::plan::{AggregateExpr, ColumnId, Columns, Expr, Place, Plan};
 use inlay_functions::registry::{resolve_aggregate, resolve_scalar};
 use inlay_kernels::AggregateKind;
@@ -86,7 +86,9 @@ fn share(
     bases: Vec<(Expr, Option<Expr>, Vec<Shifted>)>,
     columns: &mut Columns,
 ) -> Result<()> {
-    let Plan::Aggregate { input, groups, aggregates } = take(plan) else { return Ok(()) };
+    let Plan::Aggregate { input, groups, aggregates } = take(plan) else {
+        return Err(not_chosen("shifted_sums"));
+    };
     let mut items: Vec<(ColumnId, Expr)> = groups.iter().map(|(id, _)| (*id, columns.expr(*id))).collect();
     let mut kept: Vec<Option<(ColumnId, AggregateExpr)>> = aggregates.into_iter().map(Some).collect();
     let mut shared = Vec::new();

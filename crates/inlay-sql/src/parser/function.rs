@@ -316,7 +316,7 @@ impl Reader<'_> {
         let start = self.offset(self.pos());
         self.parser.next_token();
         let end = self.offset(self.end_pos());
-        let text = self.sql.get(start..end).unwrap_or_default();
+        let text = self.written(start, end)?;
         match text.strip_prefix('{').and_then(|text| text.strip_suffix('}')) {
             Some(body) => Ok(Some((Body::Text(body.to_string()), false))),
             None => Ok(Some((Body::File(path), true))),

@@ -277,6 +277,13 @@ impl<'a> Reader<'a> {
         self.last_offset.set((pos, offset));
         offset
     }
+
+    /// The text between two bytes, which becomes that of an object.
+    fn written(&self, start: usize, end: usize) -> Result<String> {
+        let text = self.sql.get(start..end.max(start));
+        text.map(str::to_string)
+            .ok_or_else(|| Error::internal(format!("no text from byte {start} to {end} of the statement")))
+    }
 }
 
 fn syntax_at(message: &str, pos: Pos, sql: &str) -> Error {

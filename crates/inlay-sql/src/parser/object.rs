@@ -93,7 +93,7 @@ impl Reader<'_> {
         let start = self.offset(self.pos());
         let overloads = self.macro_overloads()?;
         let end = self.offset(self.end_pos());
-        let text = self.sql.get(start..end.max(start)).unwrap_or("").to_string();
+        let text = self.written(start, end)?;
         Ok(object(ObjectStatement::CreateMacro { name, temporary, on_existing, overloads, text }))
     }
 
@@ -115,7 +115,7 @@ impl Reader<'_> {
                 MacroBody::Expression(Box::new(self.expression()?))
             };
             let end = self.offset(self.end_pos());
-            let text = self.sql.get(start..end.max(start)).unwrap_or("").to_string();
+            let text = self.written(start, end)?;
             overloads.push(MacroOverload { parameters, body, text, pos });
             if !self.parser.consume_token(&Token::Comma) {
                 return Ok(overloads);
@@ -149,7 +149,7 @@ impl Reader<'_> {
         let first_token = self.next_index();
         let written = self.parser.parse_data_type().map_err(|e| parse_error(&e, self.sql))?;
         let (start, end) = (self.offset(pos), self.offset(self.end_pos()));
-        let text = self.sql.get(start..end.max(start)).unwrap_or("").to_string();
+        let text = self.written(start, end)?;
         let ty = self.context(first_token).data_type(&written);
         Ok((ty.map_err(|error| error.at(pos.line, pos.column, self.sql))?, text))
     }
@@ -182,7 +182,7 @@ impl Reader<'_> {
         let start = self.offset(self.pos());
         let query = self.parsed_query()?;
         let end = self.offset(self.end_pos());
-        let query_text = self.sql.get(start..end.max(start)).unwrap_or("").to_string();
+        let query_text = self.written(start, end)?;
         let with_data = self.with_data()?;
         Ok(object(ObjectStatement::CreateMaterializedView {
             name,

@@ -30,7 +30,7 @@ impl Reader<'_> {
         let start = self.offset(self.pos());
         // Read once here for the places of its mistakes, and again as a part of the whole.
         self.parsed_query()?;
-        let body = self.sql.get(start..self.offset(self.end_pos())).unwrap_or_default();
+        let body = self.written(start, self.offset(self.end_pos()))?;
         let own = format!("\"{}\"", name.last().replace('"', "\"\""));
         let query_text =
             format!("WITH RECURSIVE {own} ({}) AS ({body}) SELECT * FROM {own}", columns.join(", "));

@@ -604,7 +604,7 @@ impl Reader<'_> {
                 Ok(StatementKind::CreateTable(Box::new(context.create_table(create)?)))
             }
             ast::Statement::CreateView(create) => {
-                let text = self.text_after_as(first_token).to_string();
+                let text = self.text_after_as(first_token)?;
                 Ok(StatementKind::CreateView(Box::new(context.create_view(create, text)?)))
             }
             ast::Statement::CreateIndex(create) => context.create_index(create),
@@ -636,7 +636,7 @@ impl Reader<'_> {
     }
 
     /// The statement's text behind its first AS outside parentheses.
-    fn text_after_as(&self, first_token: usize) -> &str {
+    fn text_after_as(&self, first_token: usize) -> Result<String> {
         let mut depth = 0usize;
         for index in first_token..self.parser.index() {
             match &self.parser.token_at(index).token {
@@ -647,12 +647,12 @@ impl Reader<'_> {
                 {
                     let start = self.offset(pos_of(self.parser.token_at(index).span.end));
                     let end = self.offset(self.end_pos());
-                    return self.sql.get(start..end.max(start)).unwrap_or("").trim();
+                    return Ok(self.written(start, end)?.trim().to_string());
                 }
                 _ => {}
             }
         }
-        ""
+        Err(Error::internal("no AS before the query of a view"))
     }
 }
 

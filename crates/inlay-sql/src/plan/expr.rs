@@ -300,7 +300,18 @@ impl Expr {
         let own = match self {
             Self::Call { function, .. } => function.volatility == Volatility::Volatile,
             Self::Lambda(lambda) => lambda.body.is_volatile(),
-            _ => false,
+            Self::Column { .. }
+            | Self::Literal { .. }
+            | Self::Cast { .. }
+            | Self::Compare { .. }
+            | Self::And(_)
+            | Self::Or(_)
+            | Self::Not(_)
+            | Self::IsNull(_)
+            | Self::InList { .. }
+            | Self::InConstants { .. }
+            | Self::Case { .. }
+            | Self::Coalesce { .. } => false,
         };
         own || self.children().into_iter().any(Expr::is_volatile)
     }
@@ -322,7 +333,18 @@ impl Expr {
                 function.external.as_ref().is_some_and(|external| wanted(external))
             }
             Self::Lambda(lambda) => lambda.body.calls(wanted),
-            _ => false,
+            Self::Column { .. }
+            | Self::Literal { .. }
+            | Self::Cast { .. }
+            | Self::Compare { .. }
+            | Self::And(_)
+            | Self::Or(_)
+            | Self::Not(_)
+            | Self::IsNull(_)
+            | Self::InList { .. }
+            | Self::InConstants { .. }
+            | Self::Case { .. }
+            | Self::Coalesce { .. } => false,
         };
         own || self.children().into_iter().any(|child| child.calls(wanted))
     }
@@ -337,7 +359,17 @@ impl Expr {
                 LambdaKind::Transform | LambdaKind::Filter | LambdaKind::Once => lambda.body.can_fail(),
             },
             Self::Cast { or_null, .. } => !or_null,
-            _ => false,
+            Self::Column { .. }
+            | Self::Literal { .. }
+            | Self::Compare { .. }
+            | Self::And(_)
+            | Self::Or(_)
+            | Self::Not(_)
+            | Self::IsNull(_)
+            | Self::InList { .. }
+            | Self::InConstants { .. }
+            | Self::Case { .. }
+            | Self::Coalesce { .. } => false,
         };
         own || self.children().into_iter().any(Expr::can_fail)
     }

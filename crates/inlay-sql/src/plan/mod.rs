@@ -21,6 +21,7 @@ mod lambda;
 pub mod object;
 pub(crate) mod partial;
 pub mod statement;
+mod verify;
 pub mod window;
 
 pub use constants::ConstantList;
@@ -29,6 +30,7 @@ pub use expr::{AggregateExpr, CompareOp, Expr, Place, SortKey};
 pub use held::HeldRows;
 pub use lambda::{Lambda, LambdaKind};
 pub use statement::Statement;
+pub use verify::IS_VERIFIED;
 pub use window::WindowExpr;
 
 use inlay_catalog::{TableEntry, TableSource};

@@ -70,9 +70,7 @@ fn read_bytes(reader: &mut ByteReader<'_>, size: usize, reservation: &mut Reserv
     let stream = bytes::Stream::read(reader, size)?;
     reservation.grow(size as u64)?;
     let mut buffer = Buffer::zeroed(size + bytes::SLACK);
-    if let Some(target) = buffer.typed_mut::<u8>() {
-        stream.decompress(target)?;
-    }
+    stream.decompress(buffer.make_mut::<u8>())?;
     Ok(buffer.slice(0, size))
 }
 

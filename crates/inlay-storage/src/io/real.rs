@@ -5,6 +5,8 @@
 //! file, and locks of readers are not known to the writer: a reader may then find that what it reads was overwritten,
 //! which checksums turn into an error, never into wrong data.
 
+#![expect(unsafe_code, reason = "locks and allocation of files by calls of the system")]
+
 use super::{Disk, DiskFile, FileIdentity, LockKind, OpenMode};
 use inlay_types::size_limit::check_file_size;
 use std::fs::{File, OpenOptions};

@@ -259,7 +259,7 @@ impl Input<'_> {
             return vector;
         }
         let (mut builder, mut copies) = (HeapBuilder::new(), Buffer::copy_of(&views[..len]));
-        for (row, view) in copies.typed_mut::<View>().into_iter().flatten().enumerate() {
+        for (row, view) in copies.make_mut::<View>().iter_mut().enumerate() {
             if !self.is_valid(row) {
                 *view = View::EMPTY;
             } else if !view.is_inline() {
@@ -277,7 +277,7 @@ impl Input<'_> {
         let Some((min, max)) = ranges.iter().copied().flatten().reduce(joined) else {
             return self.plain(None, Vec::new());
         };
-        let sql = |v: T| Value::from_stored_i128(&ty, v.to_i128()).unwrap_or(Value::Null);
+        let sql = |v: T| Value::of_stored(&ty, v.to_i128());
         let range = (sql(min), sql(max));
         if min == max && self.validity.is_none() && self.effort != Effort::Plain {
             return constant(range.0, ty, self.len());
@@ -310,10 +310,9 @@ impl Input<'_> {
     /// Offsets from the least value; those of NULL rows are zero.
     fn offsets<T: Integer, L: Lane>(&self, values: &[T], base: T) -> Buffer {
         let mut buffer = padded::<L>(values.len());
-        if let Some(target) = buffer.typed_mut::<L>() {
-            simd::offsets(values, base, target);
-            self.clear_nulls(target);
-        }
+        let target = buffer.make_mut::<L>();
+        simd::offsets(values, base, target);
+        self.clear_nulls(target);
         buffer
     }
 
@@ -415,7 +414,7 @@ impl Input<'_> {
     /// The places in order of rows whose `codes` count distinct values in any order; `rank` has the place of each, of `count`.
     /// NULL rows have codes, too.
     fn ranked(&self, codes: &[u32], rank: &[u32], count: usize) -> Codes {
-        match frame_width(count as u64 - 1, 8).unwrap_or(8) {
+        match code_width(count) {
             1 => Codes::U8(self.ranked_as::<u8>(codes, rank)),
             2 => Codes::U16(self.ranked_as::<u16>(codes, rank)),
             4 => Codes::U32(self.ranked_as::<u32>(codes, rank)),
@@ -426,10 +425,9 @@ impl Input<'_> {
     fn ranked_as<L: Lane>(&self, codes: &[u32], rank: &[u32]) -> Buffer {
         let rank: Vec<L> = rank.iter().map(|&place| L::from_u64(u64::from(place))).collect();
         let mut buffer = padded::<L>(codes.len());
-        if let Some(target) = buffer.typed_mut::<L>() {
-            pick(&rank, 0, codes, target);
-            self.clear_nulls(target);
-        }
+        let target = buffer.make_mut::<L>();
+        pick(&rank, 0, codes, target);
+        self.clear_nulls(target);
         buffer
     }
 
@@ -556,7 +554,7 @@ impl Input<'_> {
     /// A code per row; NULL rows hold zero.
     fn packed<T: Native, C: Native>(&self, values: &[T], code: impl Fn(T) -> C) -> Buffer {
         let mut buffer = padded::<C>(values.len());
-        let Some(target) = buffer.typed_mut::<C>() else { return buffer };
+        let target = buffer.make_mut::<C>();
         match self.validity {
             None => target.iter_mut().zip(values).for_each(|(slot, value)| *slot = code(*value)),
             Some(validity) => {
@@ -574,6 +572,16 @@ impl Input<'_> {
 /// Zeros for so many codes. They are a whole number of cache lines, so that wide loads near the end stay inside.
 fn padded<C: Native>(len: usize) -> Buffer {
     Buffer::zeroed((len * size_of::<C>()).next_multiple_of(64))
+}
+
+/// Bytes per code of one of `count` values.
+pub(super) fn code_width(count: usize) -> usize {
+    match count.saturating_sub(1) {
+        0..=0xFF => 1,
+        0x100..=0xFFFF => 2,
+        0x1_0000..=0xFFFF_FFFF => 4,
+        _ => 8,
+    }
 }
 
 /// Bytes per offset of up to `span`, if that is narrower than the value itself. (i128 keys are limited to 63 bits.)

@@ -25,7 +25,7 @@
 //!
 //! Rows that are NULL are compressed as the value before them and get their NA, or zero, back when they are read.
 
-use super::encode::{Integer, frame_width};
+use super::encode::{Integer, code_width};
 use super::meta::{BOUND_SIZE_MAX, lower_bound, upper_bound};
 use super::order::{FloatKey, KeyRange, code_zones, float_zones, zones};
 use super::runs::Runs;
@@ -36,7 +36,7 @@ use crate::zone_map::has_bounds;
 use crate::{ByteReader, ByteWriter, HyperLogLog, ZoneMap};
 use inlay_types::{
     Bitmap, Buffer, Dictionary, Error, Heap, LogicalType, MemoryBudget, PhysicalType, Reservation, Result,
-    Value, Vector,
+    Value, Vector, nested,
 };
 use std::cmp::Ordering;
 use std::sync::OnceLock;
@@ -366,6 +366,7 @@ impl Body<'_> {
             vector.set_validity(Some(validity.clone()));
             vector.normalize_nulls();
         }
+        check_values(&vector)?;
         let zones = plain_zones(&vector, self.validity.as_ref());
         Ok((Encoding::Plain(vector), zones))
     }
@@ -376,10 +377,11 @@ impl Body<'_> {
             return Err(Error::corrupt(format!("a dictionary of {count} values for {} rows", self.len)));
         }
         let values = read_values(self.ty.clone(), count, &mut self.reader, &mut self.reservation)?;
+        check_values(&values)?;
         if !ascends(&values) {
             return Err(Error::corrupt("a dictionary that does not ascend"));
         }
-        let codes = self.read_codes(frame_width(count as u64 - 1, 8).unwrap_or(8))?;
+        let codes = self.read_codes(code_width(count))?;
         let zones = self.code_zones(&codes);
         if zones.iter().any(|zone| !zone.is_empty() && zone.high >= count as i64) {
             return Err(Error::corrupt("a code beyond its dictionary"));
@@ -398,7 +400,7 @@ impl Body<'_> {
         let zones = self.code_zones(&offsets);
         let highest = zones.iter().filter(|z| !z.is_empty()).map(|z| z.high).max().unwrap_or(0);
         let lowest = zones.iter().filter(|z| !z.is_empty()).map(|z| z.low).min().unwrap_or(0);
-        let fits = |stored: i128| fits_carrier(self.ty.physical(), stored);
+        let fits = |stored: i128| fits_carrier(self.ty.physical(), stored) && is_label(&self.ty, stored);
         let last = base.checked_add(i128::from(highest));
         if lowest != 0 || !fits(base) || !last.is_some_and(fits) {
             return Err(Error::corrupt("offsets outside of their type"));
@@ -440,14 +442,12 @@ impl Body<'_> {
 
     fn read_padded<W: Word>(&mut self, size: usize) -> Result<Buffer> {
         let mut buffer = Buffer::zeroed(size);
-        if let Some(codes) = buffer.typed_mut::<W>() {
-            let codes = &mut codes[..self.len];
-            integers::decompress(&mut self.reader, codes)?;
-            if let Some(validity) = &self.validity {
-                for (row, code) in codes.iter_mut().enumerate() {
-                    if !validity.get(row) {
-                        *code = W::default();
-                    }
+        let codes = &mut buffer.make_mut::<W>()[..self.len];
+        integers::decompress(&mut self.reader, codes)?;
+        if let Some(validity) = &self.validity {
+            for (row, code) in codes.iter_mut().enumerate() {
+                if !validity.get(row) {
+                    *code = W::default();
                 }
             }
         }
@@ -492,6 +492,30 @@ fn fits_carrier(physical: PhysicalType, stored: i128) -> bool {
     }
 }
 
+/// Whether a stored number stands for a value; of all types but ENUM, any does that fits the carrier.
+fn is_label(ty: &LogicalType, stored: i128) -> bool {
+    match ty {
+        LogicalType::Enum(words) => u32::try_from(stored).is_ok_and(|code| words.get(code).is_some()),
+        _ => true,
+    }
+}
+
+/// Fails unless each value, as it lies there, is one of its type: what reads vectors relies on it.
+fn check_values(values: &Vector) -> Result<()> {
+    let (ty, valid) = (values.ty(), |row: &usize| !values.is_null(*row));
+    let is_right = match ty {
+        LogicalType::Enum(_) => {
+            (0..values.len()).filter(valid).all(|row| is_label(ty, values.stored_i128(row)))
+        }
+        ty if ty.is_nested() => {
+            let (views, heap) = (values.views(), values.heap().buffers());
+            (0..values.len()).filter(valid).all(|row| nested::is_packed(ty, views[row].bytes(heap)))
+        }
+        _ => true,
+    };
+    if is_right { Ok(()) } else { Err(Error::corrupt(format!("a value that {ty} does not have"))) }
+}
+
 /// Whether each value is above the one before; floats that compare equal by their bits.
 fn ascends(values: &Vector) -> bool {
     if values.logical_type().is_view() {
@@ -514,22 +538,22 @@ fn read_values(
     let mut heap = Heap::default();
     match ty.physical() {
         PhysicalType::Bool => {
-            let values = typed::<u8>(&mut data)?;
+            let values = data.make_mut::<u8>();
             integers::decompress(reader, values)?;
             if values.iter().any(|v| *v > 1) {
                 return Err(Error::corrupt("a BOOLEAN that is neither 0 nor 1"));
             }
         }
-        PhysicalType::I8 | PhysicalType::U8 => integers::decompress(reader, typed::<u8>(&mut data)?)?,
-        PhysicalType::I16 | PhysicalType::U16 => integers::decompress(reader, typed::<u16>(&mut data)?)?,
-        PhysicalType::I32 | PhysicalType::U32 => integers::decompress(reader, typed::<u32>(&mut data)?)?,
-        PhysicalType::I64 | PhysicalType::U64 => integers::decompress(reader, typed::<u64>(&mut data)?)?,
-        PhysicalType::F32 => floats::decompress(reader, typed::<u32>(&mut data)?)?,
-        PhysicalType::F64 => floats::decompress(reader, typed::<u64>(&mut data)?)?,
+        PhysicalType::I8 | PhysicalType::U8 => integers::decompress(reader, data.make_mut::<u8>())?,
+        PhysicalType::I16 | PhysicalType::U16 => integers::decompress(reader, data.make_mut::<u16>())?,
+        PhysicalType::I32 | PhysicalType::U32 => integers::decompress(reader, data.make_mut::<u32>())?,
+        PhysicalType::I64 | PhysicalType::U64 => integers::decompress(reader, data.make_mut::<u64>())?,
+        PhysicalType::F32 => floats::decompress(reader, data.make_mut::<u32>())?,
+        PhysicalType::F64 => floats::decompress(reader, data.make_mut::<u64>())?,
         PhysicalType::I128 | PhysicalType::U128 => {
             let mut half = vec![0u64; len];
             integers::decompress(reader, &mut half)?;
-            let values = typed::<u128>(&mut data)?;
+            let values = data.make_mut::<u128>();
             values.iter_mut().zip(&half).for_each(|(value, low)| *value = u128::from(*low));
             integers::decompress(reader, &mut half)?;
             values.iter_mut().zip(&half).for_each(|(value, high)| *value |= u128::from(*high) << 64);
@@ -539,7 +563,7 @@ fn read_values(
             integers::decompress(reader, &mut months)?;
             integers::decompress(reader, &mut days)?;
             integers::decompress(reader, &mut micros)?;
-            for (row, value) in typed::<inlay_types::Interval>(&mut data)?.iter_mut().enumerate() {
+            for (row, value) in data.make_mut::<inlay_types::Interval>().iter_mut().enumerate() {
                 *value = inlay_types::Interval {
                     months: months[row] as i32,
                     days: days[row] as i32,
@@ -549,14 +573,10 @@ fn read_values(
         }
         PhysicalType::View => {
             let utf8 = matches!(ty, LogicalType::Varchar | LogicalType::Json);
-            heap = strings::decompress(reader, typed(&mut data)?, utf8, reservation)?;
+            heap = strings::decompress(reader, data.make_mut(), utf8, reservation)?;
         }
     }
     Ok(Vector::flat(ty, len, data, None, heap))
-}
-
-fn typed<T: inlay_types::Native>(data: &mut Buffer) -> Result<&mut [T]> {
-    data.typed_mut::<T>().ok_or_else(|| Error::internal("a new buffer is shared"))
 }
 
 /// Key ranges of plain values, as they were made when the segment was encoded.

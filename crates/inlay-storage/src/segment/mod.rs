@@ -242,7 +242,7 @@ impl Segment {
             }
             Encoding::Frame { base, offsets } => {
                 let stored = base + i128::from(offsets.lanes(row..row + 1).get(0));
-                Value::from_stored_i128(&self.ty, stored).unwrap_or(Value::Null)
+                Value::of_stored(&self.ty, stored)
             }
             Encoding::Runs(runs) => runs.get(row),
             Encoding::Patched(overlay) => overlay.get(row),

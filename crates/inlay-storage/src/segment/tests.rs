@@ -579,3 +579,38 @@ fn the_image_of_a_long_value_has_it_once() {
         assert!(values.iter().all(holds));
     }
 }
+
+/// Packed values are of another type than the column's, as in a file that says so: that is damage, and no value.
+#[test]
+fn images_with_values_that_the_type_does_not_have_are_refused() {
+    let labels = |words: &[&str]| {
+        LogicalType::Enum(std::sync::Arc::new(inlay_types::EnumType::new(words.to_vec()).unwrap()))
+    };
+    let (two, three) = (labels(&["a", "b"]), labels(&["a", "b", "c"]));
+    let LogicalType::Enum(words) = &three else { unreachable!() };
+    let last = Value::Enum { position: 2, words: std::sync::Arc::clone(words) };
+    let list =
+        |element: &LogicalType, values: Vec<Value>| Value::List { element: element.clone().into(), values };
+    let (text, int) = (LogicalType::Varchar, LogicalType::Integer);
+    let cases = [
+        (three.clone(), list(&three, vec![last]), two),
+        (text.clone(), list(&text, vec![Value::Varchar("a text of some length".into())]), int.clone()),
+        (int.clone(), list(&int, vec![Value::Integer(-1)]), text),
+    ];
+    let budget = MemoryBudget::unlimited();
+    for (element, value, other) in cases {
+        for rows in [1usize, 700] {
+            let values: Vec<Value> =
+                (0..rows).map(|row| if row % 3 == 1 { Value::Null } else { value.clone() }).collect();
+            let segment =
+                Segment::encode(&column(LogicalType::list(element.clone()), &values), &budget).unwrap();
+            let image = segment.to_bytes().unwrap();
+            let read = |element: &LogicalType| {
+                Segment::from_bytes(LogicalType::list(element.clone()), &image, &budget)
+            };
+            assert_eq!(read(&element).unwrap().get(0), value);
+            let error = read(&other).err().unwrap();
+            assert!(matches!(error, inlay_types::Error::Corrupt { .. }), "{element} as {other}: {error}");
+        }
+    }
+}

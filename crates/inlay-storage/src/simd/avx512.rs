@@ -3,6 +3,8 @@
 //! Every function needs those features; slices are read through whole-register loads that stay inside a chunk of 64
 //! values, and the last, partial chunk is copied to a padded array first.
 
+#![expect(unsafe_code, reason = "instructions of the CPU")]
+
 use super::{FloatRange, LaneBits, LaneRange, Lanes};
 use std::arch::x86_64::*;
 

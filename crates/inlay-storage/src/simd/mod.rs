@@ -8,6 +8,8 @@
 //! Each loop is chosen once per call by what the CPU has: AVX-512 written out in [`avx512`], else portable code in
 //! [`portable`], compiled again for AVX2 where that helps. The portable code is the reference in tests.
 
+#![expect(unsafe_code, reason = "loops compiled for a level of the CPU")]
+
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod encode;

@@ -65,9 +65,14 @@ impl InFile {
     }
 
     /// The indexes that the file has of the version.
-    pub fn indexes(&self) -> Vec<Arc<IndexHandle>> {
-        let handles = self.slot.table().map(|table| table.index_handles()).unwrap_or_default();
-        handles.into_iter().filter(|handle| handle.is_published()).collect()
+    pub fn indexes(&self) -> Result<Vec<Arc<IndexHandle>>> {
+        let handles = match self.slot.table() {
+            Ok(table) => table.index_handles(),
+            // What a damaged directory refers to stays in use.
+            Err(Error::Corrupt { .. }) => Vec::new(),
+            Err(error) => return Err(error),
+        };
+        Ok(handles.into_iter().filter(|handle| handle.is_published()).collect())
     }
 
     /// Everything in the file that belongs to the version.
@@ -198,8 +203,10 @@ impl Store {
     pub fn index_pages(&self) -> Result<Vec<ObjectPtr>> {
         let done = self.checkpointed.lock();
         let mut pages = Vec::new();
-        for handle in done.tables.values().flat_map(InFile::indexes) {
-            pages.extend(handle.pages()?.into_iter().map(object_ptr));
+        for in_file in done.tables.values() {
+            for handle in in_file.indexes()? {
+                pages.extend(handle.pages()?.into_iter().map(object_ptr));
+            }
         }
         pages.extend(done.unpublished.unused.iter().map(|object| object.ptr));
         Ok(pages)
@@ -396,8 +403,9 @@ fn retired_pages(
         .tables
         .iter()
         .filter(|(id, known)| tables.get(id).is_none_or(|now| now.directory.ptr != known.directory.ptr));
-    let before = before.flat_map(|(_, known)| known.indexes());
-    for handle in before.chain(writes.indexes.iter().cloned()) {
+    let before: Vec<Vec<Arc<IndexHandle>>> =
+        before.map(|(_, known)| known.indexes()).collect::<Result<_>>()?;
+    for handle in before.into_iter().flatten().chain(writes.indexes.iter().cloned()) {
         if kept.insert(Arc::as_ptr(&handle)) {
             match handle.retire(home) {
                 Ok(pages) => retired.extend(pages),

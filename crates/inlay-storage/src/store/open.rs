@@ -83,6 +83,7 @@ pub(super) fn logged_path(disk: &Arc<dyn Disk>, file: &BlockFile, path: &Path) -
         return Ok(path.to_path_buf());
     };
     let is_link = Place::new(disk, &noted, file.identity()).leads().is_ok_and(|leads| leads == Leads::Here);
+    // A log that cannot be read is told of by who opens it.
     let is_there = |path: &Path| Wal::is_there(disk, &wal_path(path), &tie_of(file, path)).unwrap_or(false);
     let is_along = is_link && !is_there(&noted) && is_there(path);
     Ok(if is_link && !is_along { noted } else { path.to_path_buf() })

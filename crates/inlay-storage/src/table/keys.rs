@@ -167,7 +167,12 @@ impl Table {
         }
         let writer = self.writer.lock();
         let snapshot = self.snapshot();
-        let changes = writer.changes.get(since..).unwrap_or_default();
+        let changes = writer.changes.get(since..).ok_or_else(|| {
+            Error::internal(format!(
+                "change {since} of {}, whose keys are to be checked",
+                writer.changes.len()
+            ))
+        })?;
         let written = snapshot.live(&written_ids(changes));
         if written.is_empty() {
             return Ok(());

@@ -1,6 +1,8 @@
 //! Vectors as Arrow arrays. An exported array owns references to our buffers in its private data; releasing it
 //! drops them, on whatever thread the consumer is.
 
+#![expect(unsafe_code, reason = "arrays are handed out by the C data interface")]
+
 use super::export_nested::{field_schema, nested_array};
 use super::ffi::{ArrowArray, ArrowArrayStream, ArrowSchema, FLAG_NULLABLE};
 use super::stream;

@@ -4,6 +4,8 @@
 //! is released, or was moved away; it owns nothing. `take` moves a struct out of a host's memory, as the
 //! specification describes: copy the struct, then mark the source released.
 
+#![expect(unsafe_code, reason = "the C data interface's structs")]
+
 use crate::{Error, Result};
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;

@@ -1,5 +1,7 @@
 //! What an Arrow schema says, read once into safe values.
 
+#![expect(unsafe_code, reason = "schemas of the C data interface are read")]
+
 use super::export::StringLayout;
 use super::ffi::ArrowSchema;
 use crate::logical_type::Field;

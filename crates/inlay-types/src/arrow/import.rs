@@ -7,6 +7,8 @@
 //! The producer is trusted for pointers and lengths, as the interface demands. What it computes (string offsets,
 //! views, dictionary codes) is checked, because a wrong one would end up far from here. Text is taken to be UTF-8.
 
+#![expect(unsafe_code, reason = "arrays of the C data interface are taken over")]
+
 use super::ffi::ArrowArray;
 use super::field::{ArrowField, ArrowType, TimeUnit, child_count};
 use crate::datetime::MICROS_PER_DAY;
@@ -33,7 +35,8 @@ impl ArrowRecords {
             return Ok(Self { columns: vec![column], len: whole.len });
         }
         if owner.null_count != 0 && whole.buffer(0).is_some() {
-            let bits = whole.bits(0, whole.offset, whole.len).unwrap_or_default();
+            let bits = whole.bits(0, whole.offset, whole.len);
+            let bits = bits.ok_or_else(|| malformed(&field.name, "has a validity that is too short"))?;
             if !Bitmap::from_words(bits, whole.len).all() {
                 return Err(Error::invalid_argument("Arrow record batch has rows that are NULL as a whole"));
             }
@@ -160,9 +163,7 @@ impl Shape {
             return Some(shared);
         }
         let mut copy = Buffer::zeroed(len * width);
-        if let Some(target) = copy.typed_mut::<u8>() {
-            target.copy_from_slice(shared.bytes());
-        }
+        copy.make_mut::<u8>().copy_from_slice(shared.bytes());
         Some(copy)
     }
 
@@ -223,7 +224,8 @@ impl ArrowColumn {
                 return Err(malformed(&field.name, "has codes but no dictionary"));
             };
             let value_field = ArrowField { name: field.name.clone(), ..value_field.clone() };
-            let count = usize::try_from(dictionary.length).unwrap_or(0);
+            let count = usize::try_from(dictionary.length)
+                .map_err(|_| malformed(&field.name, "has a dictionary of a negative length"))?;
             values = Some(Box::new(Self::read(owner, dictionary, &value_field, 0, count)?));
         }
         // Parts of structs and of sparse unions lie row by row beside them.

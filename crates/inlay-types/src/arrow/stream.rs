@@ -1,5 +1,7 @@
 //! Streams of Arrow arrays: ours to a host, and a host's to us.
 
+#![expect(unsafe_code, reason = "streams of the C data interface")]
+
 use super::ffi::{ArrowArray, ArrowArrayStream, ArrowSchema};
 use super::field::ArrowField;
 use super::import::ArrowRecords;
@@ -166,7 +168,8 @@ impl StreamReader {
     }
 
     fn read_next(&mut self) -> Result<Option<ArrowRecords>> {
-        let Some(get_next) = self.stream.get_next else { return Ok(None) };
+        let get_next = self.stream.get_next;
+        let get_next = get_next.ok_or_else(|| Error::invalid_argument("Arrow stream has no get_next"))?;
         let mut array = ArrowArray::released();
         // SAFETY: the stream is ours and not released; `array` is memory for the struct.
         let code = unsafe { get_next(&mut self.stream, &mut array) };

@@ -1,5 +1,7 @@
 //! Round trips through the C structs, and what broken producers do.
 
+#![expect(unsafe_code, reason = "arrays as a foreign producer makes them")]
+
 use super::*;
 use crate::value::Interval;
 use crate::{Batch, Bitmap, Buffer, Dictionary, Error, Heap, LogicalType, Result, Value, Vector};

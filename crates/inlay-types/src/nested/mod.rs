@@ -13,12 +13,14 @@
 //! ```
 //! Invariants
 //! - NULL slots are zero or empty, bits behind the last one are clear, -0.0 is stored as 0.0 and every NaN alike.
-//! - Readers trust nothing: bytes of any pattern, as a damaged file may hold, give some values and never a panic.
+//! - Readers trust nothing: bytes of any pattern give some values and never a panic. A file's are looked at once, when they are
+//!   read ([`is_packed`]), so that such values are shown to nobody.
 //! - Types are at most [`crate::logical_type::MAX_NESTING`] deep, so recursion over a type is bounded.
 //!
 //! [`pack`] makes vectors of nested values from vectors of their parts, [`unpack`] the reverse without copying strings,
 //! [`read`] and [`write`] deal with single values, [`compare`] orders them, [`text`] shows them.
 
+mod check;
 mod columns;
 pub mod compare;
 mod fixed;
@@ -28,6 +30,7 @@ pub mod text;
 pub mod unpack;
 pub mod write;
 
+pub use check::is_packed;
 pub use compare::compare;
 pub use fixed::{find_fixed, lengths, plain_run};
 pub use pack::{Parts, pack_elements, pack_lists, pack_maps, pack_struct, pack_unions};

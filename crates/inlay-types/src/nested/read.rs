@@ -243,6 +243,7 @@ pub fn value(ty: &LogicalType, bytes: &[u8]) -> Value {
             let tag = if usize::from(tag) < members.len() { tag } else { 0 };
             Value::Union { members: Arc::clone(members), tag, value: Box::new(value) }
         }
+        // A label that the type does not have is in bytes of another pattern only, which `is_packed` refuses.
         other => Value::from_stored_i128(other, stored(other.physical(), bytes)).unwrap_or(Value::Null),
     }
 }

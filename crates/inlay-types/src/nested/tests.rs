@@ -357,3 +357,31 @@ fn packed_values_are_shown_as_values_are() {
         }
     }
 }
+
+#[test]
+fn packed_values_are_told_from_other_bytes() {
+    for (ty, a, b) in samples() {
+        let vector = Vector::from_sql_values(ty.clone(), &[a, b]).unwrap();
+        for row in 0..2 {
+            let bytes = vector.views()[row].bytes(vector.heap().buffers());
+            assert!(is_packed(&ty, bytes), "{ty}: {bytes:?}");
+            // One byte less or more is no value.
+            let longer: Vec<u8> = bytes.iter().copied().chain([0]).collect();
+            assert!(
+                !is_packed(&ty, &bytes[..bytes.len() - 1]) && !is_packed(&ty, &longer),
+                "{ty}: {bytes:?}"
+            );
+        }
+    }
+    let labels = |words: &[&str]| LogicalType::Enum(Arc::new(crate::EnumType::new(words.to_vec()).unwrap()));
+    let list = |ty: LogicalType| LogicalType::list(ty);
+    // One element, of which the label is the second.
+    assert!(is_packed(&list(labels(&["a", "b"])), &[1, 0, 0, 0, 1]));
+    assert!(!is_packed(&list(labels(&["a"])), &[1, 0, 0, 0, 1]));
+    assert!(!is_packed(&list(LogicalType::Boolean), &[1, 0, 0, 0, 2]));
+    // A text that is not UTF-8, ends that go back, a member that is not there.
+    assert!(!is_packed(&list(LogicalType::Varchar), &[1, 0, 0, 0, 1, 0, 0, 0, 0xFF]));
+    assert!(!is_packed(&list(LogicalType::Blob), &[2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 7]));
+    let union = LogicalType::Union([Field::new("a", LogicalType::Integer)].into());
+    assert!(is_packed(&union, &[0, 0]) && !is_packed(&union, &[1, 0]) && !is_packed(&union, &[0, 2]));
+}

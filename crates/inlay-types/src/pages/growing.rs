@@ -1,5 +1,7 @@
 //! Memory that grows without being copied.
 
+#![expect(unsafe_code, reason = "mapped pages as a buffer")]
+
 use super::system::Region;
 use crate::Buffer;
 use std::ptr::NonNull;
@@ -37,7 +39,7 @@ impl Growing {
         }
         self.len = end;
         match &mut self.memory {
-            Memory::Heap(buffer) => &mut buffer.typed_mut::<u8>().unwrap_or_default()[start..end],
+            Memory::Heap(buffer) => &mut buffer.make_mut::<u8>()[start..end],
             Memory::Mapped(region, _) => region.bytes_mut(start..end),
         }
     }
@@ -46,7 +48,7 @@ impl Growing {
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         let len = self.len;
         match &mut self.memory {
-            Memory::Heap(buffer) => &mut buffer.typed_mut::<u8>().unwrap_or_default()[..len],
+            Memory::Heap(buffer) => &mut buffer.make_mut::<u8>()[..len],
             Memory::Mapped(region, _) => region.bytes_mut(0..len),
         }
     }
@@ -86,7 +88,7 @@ impl Growing {
             None => Memory::Heap(Buffer::zeroed(capacity)),
         };
         let target = match &mut memory {
-            Memory::Heap(buffer) => buffer.typed_mut::<u8>().unwrap_or_default(),
+            Memory::Heap(buffer) => buffer.make_mut::<u8>(),
             Memory::Mapped(region, _) => region.bytes_mut(0..capacity),
         };
         match &mut self.memory {

@@ -1,5 +1,7 @@
 //! Pages by memfd and mmap. All `unsafe` of mapped memory is here.
 
+#![expect(unsafe_code, reason = "mappings by calls of the system")]
+
 use crate::process::{fork_count, process_id};
 use std::fs::File;
 use std::ops::Range;

@@ -5,10 +5,10 @@ use super::writer::RowWriter;
 use crate::execute::{Run, output_types};
 use crate::result::QueryResult;
 use inlay_exec::ExecContext;
-use inlay_exec::pipeline::{Flow, LocalState, Sink};
+use inlay_exec::pipeline::{Flow, Sink};
 use inlay_sql::plan::statement::{Delete, Query};
 use inlay_storage::{RowSet, RowSetBuilder};
-use inlay_types::{Batch, Error, Result};
+use inlay_types::{Batch, Result};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
@@ -54,22 +54,20 @@ struct IdSink {
     all: Arc<Mutex<RowSetBuilder>>,
 }
 
-fn local_of(state: &mut LocalState) -> Result<&mut RowSetBuilder> {
-    state.downcast_mut().ok_or_else(|| Error::internal("the state of a delete is of another type"))
-}
-
 impl Sink for IdSink {
-    fn local(&self) -> LocalState {
-        Box::new(RowSetBuilder::default())
+    type Local = RowSetBuilder;
+
+    fn local(&self) -> RowSetBuilder {
+        RowSetBuilder::default()
     }
 
-    fn consume(&self, input: Batch, local: &mut LocalState) -> Result<Flow> {
-        local_of(local)?.add(input.column(self.position).flatten().values::<i64>());
+    fn consume(&self, input: Batch, local: &mut RowSetBuilder) -> Result<Flow> {
+        local.add(input.column(self.position).flatten().values::<i64>());
         Ok(Flow::More)
     }
 
-    fn combine(&self, mut local: LocalState) -> Result<()> {
-        let part = std::mem::take(local_of(&mut local)?);
+    fn combine(&self, mut local: RowSetBuilder) -> Result<()> {
+        let part = std::mem::take(&mut local);
         let mut all = self.all.lock();
         if all.memory_size() == 0 {
             *all = part;

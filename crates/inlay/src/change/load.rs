@@ -6,11 +6,11 @@
 use crate::change::checks::Checks;
 use inlay_exec::ExecContext;
 use inlay_exec::expression::ProgramState;
-use inlay_exec::pipeline::{Flow, Handout, LocalState, Sink};
+use inlay_exec::pipeline::{Flow, Handout, Sink};
 use inlay_sql::plan::Plan;
 use inlay_sql::plan::statement::Query;
 use inlay_storage::{BulkAppender, BulkLoad, ROW_GROUP_SIZE, Table};
-use inlay_types::{Batch, Error, Result};
+use inlay_types::{Batch, Result};
 use std::sync::Arc;
 
 /// Runs an optimised query and appends its rows, which must pass the checks. Returns their number.
@@ -62,13 +62,11 @@ struct Local {
     appender: Option<BulkAppender>,
 }
 
-fn local_of(state: &mut LocalState) -> Result<&mut Local> {
-    state.downcast_mut().ok_or_else(|| Error::internal("the state of a load is of another type"))
-}
-
 impl Sink for LoadSink {
-    fn local(&self) -> LocalState {
-        Box::new(Local { number: 0, checks: self.checks.states(), appender: None })
+    type Local = Local;
+
+    fn local(&self) -> Local {
+        Local { number: 0, checks: self.checks.states(), appender: None }
     }
 
     /// Rows of short morsels are copied once more, to be joined into row groups.
@@ -76,14 +74,11 @@ impl Sink for LoadSink {
         Handout::Long
     }
 
-    fn start_morsel(&self, number: usize, local: &mut LocalState) {
-        if let Ok(local) = local_of(local) {
-            local.number = number;
-        }
+    fn start_morsel(&self, number: usize, local: &mut Local) {
+        local.number = number;
     }
 
-    fn consume(&self, input: Batch, local: &mut LocalState) -> Result<Flow> {
-        let local = local_of(local)?;
+    fn consume(&self, input: Batch, local: &mut Local) -> Result<Flow> {
         let columns = self.positions.iter().map(|&position| input.column(position).clone()).collect();
         let batch = Batch::new(columns, input.len());
         self.checks.check(&mut local.checks, &batch)?;
@@ -91,15 +86,15 @@ impl Sink for LoadSink {
         Ok(Flow::More)
     }
 
-    fn end_morsel(&self, local: &mut LocalState) -> Result<Flow> {
-        if let Some(appender) = local_of(local)?.appender.take() {
+    fn end_morsel(&self, local: &mut Local) -> Result<Flow> {
+        if let Some(appender) = local.appender.take() {
             appender.finish()?;
         }
         Ok(Flow::More)
     }
 
-    fn combine(&self, mut local: LocalState) -> Result<()> {
-        match local_of(&mut local)?.appender.take() {
+    fn combine(&self, mut local: Local) -> Result<()> {
+        match local.appender.take() {
             Some(appender) => appender.finish(),
             None => Ok(()),
         }

@@ -7,10 +7,10 @@ use crate::execute::{Run, output_types};
 use crate::result::QueryResult;
 use inlay_exec::ExecContext;
 use inlay_exec::expression::ProgramState;
-use inlay_exec::pipeline::{Flow, Handout, LocalState, Sink};
+use inlay_exec::pipeline::{Flow, Handout, Sink};
 use inlay_sql::plan::statement::Update;
 use inlay_storage::BulkUpdate;
-use inlay_types::{Batch, Error, Result, Vector};
+use inlay_types::{Batch, Result, Vector};
 use std::sync::Arc;
 
 impl Run<'_> {
@@ -70,13 +70,11 @@ struct UpdateSink {
     checks: Checks,
 }
 
-fn local_of(state: &mut LocalState) -> Result<&mut Vec<ProgramState>> {
-    state.downcast_mut().ok_or_else(|| Error::internal("the state of an update is of another type"))
-}
-
 impl Sink for UpdateSink {
-    fn local(&self) -> LocalState {
-        Box::new(self.checks.states())
+    type Local = Vec<ProgramState>;
+
+    fn local(&self) -> Vec<ProgramState> {
+        self.checks.states()
     }
 
     /// The rows of a row group that come together are encoded together.
@@ -84,17 +82,17 @@ impl Sink for UpdateSink {
         Handout::Long
     }
 
-    fn consume(&self, input: Batch, local: &mut LocalState) -> Result<Flow> {
+    fn consume(&self, input: Batch, local: &mut Vec<ProgramState>) -> Result<Flow> {
         let columns: Vec<Vector> =
             self.positions[1..].iter().map(|&position| input.column(position).clone()).collect();
         let rows = Batch::new(columns, input.len());
-        self.checks.check(local_of(local)?, &rows)?;
+        self.checks.check(local, &rows)?;
         let ids = input.column(self.positions[0]).flatten();
         self.bulk.push(ids.values::<i64>(), &rows.columns()[..self.set_count])?;
         Ok(Flow::More)
     }
 
-    fn combine(&self, _local: LocalState) -> Result<()> {
+    fn combine(&self, _local: Vec<ProgramState>) -> Result<()> {
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use inlay_catalog::TableSchema;
 use inlay_sql::binder::Slots;
 use inlay_sql::plan::{CompareOp, Expr};
 use inlay_storage::{Cmp, Deferral, SegmentPredicate};
-use inlay_types::{LogicalType, Value};
+use inlay_types::{Error, LogicalType, Result, Value};
 
 /// Up to this many values behind IN are looked up one by one.
 const VALUES_MAX: usize = 2_048;
@@ -30,12 +30,18 @@ impl Operand {
         }
     }
 
-    pub fn value<'a>(&'a self, slots: &'a [Option<Value>]) -> &'a Value {
+    pub fn value<'a>(&'a self, slots: &'a [Option<Value>]) -> Result<&'a Value> {
         match self {
-            Self::Constant(value) => value,
-            Self::Slot(number) => slots.get(*number).and_then(Option::as_ref).unwrap_or(&Value::Null),
+            Self::Constant(value) => Ok(value),
+            Self::Slot(number) => value_of(slots, *number),
         }
     }
+}
+
+/// What a slot was filled with.
+pub(super) fn value_of(slots: &[Option<Value>], number: usize) -> Result<&Value> {
+    let value = slots.get(number).and_then(Option::as_ref);
+    value.ok_or_else(|| Error::internal(format!("slot {number} of a kept statement was read unfilled")))
 }
 
 /// A condition on one column.
@@ -114,17 +120,18 @@ impl Access {
     }
 
     /// The conditions as an index is asked.
-    pub fn conditions(&self, slots: &[Option<Value>]) -> Vec<(usize, SegmentPredicate)> {
+    pub fn conditions(&self, slots: &[Option<Value>]) -> Result<Vec<(usize, SegmentPredicate)>> {
+        let value = |operand: &Operand| operand.value(slots).cloned();
         let condition = |(column, test): &(usize, Test)| {
             let predicate = match test {
-                Test::Compare(cmp, operand) => SegmentPredicate::Compare(*cmp, operand.value(slots).clone()),
-                Test::In(operands) => SegmentPredicate::In(
-                    operands.iter().map(|operand| operand.value(slots).clone()).collect(),
-                ),
+                Test::Compare(cmp, operand) => SegmentPredicate::Compare(*cmp, value(operand)?),
+                Test::In(operands) => {
+                    SegmentPredicate::In(operands.iter().map(value).collect::<Result<_>>()?)
+                }
             };
-            (*column, predicate)
+            Ok((*column, predicate))
         };
-        between(self.tests.iter().map(condition).collect())
+        Ok(between(self.tests.iter().map(condition).collect::<Result<_>>()?))
     }
 }
 

@@ -204,15 +204,14 @@ impl<'a> Compiler<'a> {
         if let Some(number) = Slots::number(expr) {
             return Output::Operand(Operand::Slot(number), expr.ty());
         }
+        let place = |id: &ColumnId| self.layout.iter().position(|known| known == id);
         match expr {
             Expr::Literal { value, ty } => Output::Operand(Operand::Constant(value.clone()), ty.clone()),
-            Expr::Column { id, .. } if self.layout.contains(id) => {
-                Output::Column(self.layout.iter().position(|known| known == id).unwrap_or(0))
-            }
-            _ => {
-                computed.push(plain(expr));
-                Output::Computed(computed.len() - 1)
-            }
+            Expr::Column { id, .. } => match place(id) {
+                Some(place) => Output::Column(place),
+                None => Output::computed(plain(expr), computed),
+            },
+            _ => Output::computed(plain(expr), computed),
         }
     }
 }

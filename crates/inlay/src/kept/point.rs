@@ -1,6 +1,6 @@
 //! A kept plan at work: finds rows by an index, looks at them, and does with them what the statement says.
 
-use super::access::{Access, Operand};
+use super::access::{Access, Operand, value_of};
 use super::values_of;
 use crate::change::checks::Checks;
 use crate::change::writer::RowWriter;
@@ -8,10 +8,11 @@ use crate::execute::Run;
 use crate::result::QueryResult;
 use inlay_exec::expression::{Filter, Program};
 use inlay_sql::binder::Slot;
+use inlay_sql::plan::Expr;
 use inlay_sql::plan::statement::Returning;
 use inlay_storage::store::{Object, ObjectId, RowPredicate, State};
 use inlay_storage::{RowGroup, RowSet, Table, TableSnapshot};
-use inlay_types::{Batch, LogicalType, Result, VECTOR_SIZE, Value, Vector, VectorBuilder};
+use inlay_types::{Batch, Error, LogicalType, Result, VECTOR_SIZE, Value, Vector, VectorBuilder};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -56,6 +57,14 @@ pub(super) enum Output {
     Computed(usize),
 }
 
+impl Output {
+    /// Of an expression that is put to those that the program computes.
+    pub fn computed(expr: Expr, computed: &mut Vec<Expr>) -> Self {
+        computed.push(expr);
+        Self::Computed(computed.len() - 1)
+    }
+}
+
 /// What is done with the rows; see [`inlay_sql::plan::statement`].
 pub(super) enum Action {
     Select { names: Arc<[String]>, types: Arc<[LogicalType]> },
@@ -91,19 +100,16 @@ impl Point {
         let answer = match &self.action {
             Action::Select { names, types } => {
                 let rows = match &self.access {
-                    Some(_) => self.found(run, database, state, &values).map(|found| found.batch),
-                    None => Some(self.batch(Vec::new(), &values, 1, self.read())),
+                    Some(_) => self.found(run, database, state, &values)?.map(|found| found.batch),
+                    None => Some(self.batch(Vec::new(), &values, 1, self.read())?),
                 };
-                // What fails is done again, and told of, in the general way.
                 let Some(rows) = rows else { return Ok(None) };
-                let Ok(columns) = self.outputs(&rows, &values) else { return Ok(None) };
+                let Some(columns) = unless_defect(self.outputs(&rows, &values))? else { return Ok(None) };
                 run.kept_rows(names, types, Batch::new(columns, rows.len()))
             }
             Action::Insert { checks, returning } => {
-                let Ok(columns) = self.outputs(&self.batch(Vec::new(), &values, 1, self.read()), &values)
-                else {
-                    return Ok(None);
-                };
+                let row = self.batch(Vec::new(), &values, 1, self.read())?;
+                let Some(columns) = unless_defect(self.outputs(&row, &values))? else { return Ok(None) };
                 let row = Batch::new(columns, 1);
                 let mut writer = RowWriter::new(run, database)?;
                 checks.check_all(&row)?;
@@ -116,8 +122,9 @@ impl Point {
             }
             Action::Update { set, numbers, checks, returning } => {
                 let mut writer = self.writer(run, database)?;
-                let Some(found) = self.found(run, database, state, &values) else { return Ok(None) };
-                let Ok(columns) = self.outputs(&found.batch, &values) else { return Ok(None) };
+                let Some(found) = self.found(run, database, state, &values)? else { return Ok(None) };
+                let columns = unless_defect(self.outputs(&found.batch, &values))?;
+                let Some(columns) = columns else { return Ok(None) };
                 let rows = Batch::new(columns, found.ids.len());
                 checks.check_all(&rows)?;
                 let new = Batch::new(rows.columns()[..set.len()].to_vec(), rows.len());
@@ -133,8 +140,9 @@ impl Point {
             }
             Action::Delete { kept, returning } => {
                 let mut writer = self.writer(run, database)?;
-                let Some(found) = self.found(run, database, state, &values) else { return Ok(None) };
-                let Ok(columns) = self.outputs(&found.batch, &values) else { return Ok(None) };
+                let Some(found) = self.found(run, database, state, &values)? else { return Ok(None) };
+                let columns = unless_defect(self.outputs(&found.batch, &values))?;
+                let Some(columns) = columns else { return Ok(None) };
                 let rows = Batch::new(columns, found.ids.len());
                 let count = match rows.is_empty() {
                     true => 0,
@@ -171,23 +179,24 @@ impl Point {
         Some(values)
     }
 
-    /// The rows that satisfy the conditions; `None` if no index gives them, or something fails.
+    /// The rows that satisfy the conditions; `None` if no index gives them, or something fails that is no defect.
     fn found(
         self: &Arc<Self>,
         run: &Run<'_>,
         database: &str,
         state: &State,
         values: &Values,
-    ) -> Option<Found> {
-        let access = self.access.as_ref()?;
-        let Some(Object::Table(slot)) = state.object(self.table) else { return None };
-        let table = slot.table().ok()?;
-        let found = self.looked_up(access, &table, values).ok()??;
+    ) -> Result<Option<Found>> {
+        let (Some(access), Some(Object::Table(slot))) = (&self.access, state.object(self.table)) else {
+            return Ok(None);
+        };
+        let looked_up = slot.table().and_then(|table| self.looked_up(access, &table, values));
+        let Some(found) = unless_defect(looked_up)?.flatten() else { return Ok(None) };
         if run.notes_reads && !self.claims(&found) {
             let read = ReadRows { point: Arc::clone(self), values: values.clone() };
-            run.transactions.of(run.database, database).ok()?.record_read(self.table, Some(Arc::new(read)));
+            run.transactions.of(run.database, database)?.record_read(self.table, Some(Arc::new(read)));
         }
-        Some(found)
+        Ok(Some(found))
     }
 
     /// Whether what was found is claimed as well, so that it need not be noted that it was read: the one row that has a
@@ -200,14 +209,14 @@ impl Point {
 
     fn looked_up(&self, access: &Access, table: &Table, values: &Values) -> Result<Option<Found>> {
         let snapshot = table.snapshot();
-        let listed = |operands: &[Operand]| -> Vec<Value> {
-            operands.iter().map(|operand| operand.value(values).clone()).collect()
+        let listed = |operands: &[Operand]| -> Result<Vec<Value>> {
+            operands.iter().map(|operand| operand.value(values).cloned()).collect()
         };
         let by_key = match (&access.key, &access.keys) {
-            (Some((columns, key)), _) => table.find_by_columns(&snapshot, columns, &listed(key))?,
+            (Some((columns, key)), _) => table.find_by_columns(&snapshot, columns, &listed(key)?)?,
             (None, Some((column, keys))) => {
                 let ty = table.schema().columns[*column].ty.clone();
-                let keys = Vector::from_sql_values(ty, &listed(keys))?;
+                let keys = Vector::from_sql_values(ty, &listed(keys)?)?;
                 table.find_by_keys(&snapshot, &[*column], &[keys])?
             }
             (None, None) => None,
@@ -219,7 +228,7 @@ impl Point {
                 return Ok(Some(Found { ids, batch }));
             }
             Some(ids) => (ids, &self.rest, self.read()),
-            None => match table.few_candidates(&snapshot, &access.conditions(values), &[])? {
+            None => match table.few_candidates(&snapshot, &access.conditions(values)?, &[])? {
                 Some(ids) if ids.len() <= VECTOR_SIZE => (ids, &self.all, &self.used[..]),
                 _ => return Ok(None),
             },
@@ -228,7 +237,7 @@ impl Point {
         if self.has_row_id {
             columns.push(Vector::from_values(LogicalType::BigInt, &ids));
         }
-        let batch = self.batch(columns, values, ids.len(), slots);
+        let batch = self.batch(columns, values, ids.len(), slots)?;
         if filter.is_empty() || ids.is_empty() {
             return Ok(Some(Found { ids, batch }));
         }
@@ -247,7 +256,11 @@ impl Point {
             return snapshot.fetch(ids, &self.columns, &self.types);
         }
         // Few rows lie in many row groups: values cost less than vectors of one row each.
-        let rows: Vec<(&Arc<RowGroup>, usize)> = ids.iter().filter_map(|id| snapshot.locate(*id)).collect();
+        let row = |id: &i64| {
+            let found = snapshot.locate(*id);
+            found.ok_or_else(|| Error::internal(format!("an index has row {id}, which the table does not")))
+        };
+        let rows: Vec<(&Arc<RowGroup>, usize)> = ids.iter().map(row).collect::<Result<_>>()?;
         let column = |(column, ty): (&usize, &LogicalType)| {
             let mut builder = VectorBuilder::new(ty.clone(), rows.len());
             for (group, row) in &rows {
@@ -259,13 +272,11 @@ impl Point {
     }
 
     /// Rows with the values of some slots behind their columns.
-    fn batch(&self, mut columns: Vec<Vector>, values: &Values, len: usize, slots: &[usize]) -> Batch {
+    fn batch(&self, mut columns: Vec<Vector>, values: &Values, len: usize, slots: &[usize]) -> Result<Batch> {
         for &number in slots {
-            let (slot, value) = (&self.slots[number], values[number].as_ref().unwrap_or(&Value::Null));
-            let constant = Vector::constant(slot.ty.clone(), value, len);
-            columns.push(constant.unwrap_or_else(|_| Vector::nulls(slot.ty.clone(), len)));
+            columns.push(Vector::constant(self.slots[number].ty.clone(), value_of(values, number)?, len)?);
         }
-        Batch::new(columns, len)
+        Ok(Batch::new(columns, len))
     }
 
     fn read(&self) -> &[usize] {
@@ -283,12 +294,20 @@ impl Point {
         let output = |output: &Output| match output {
             Output::Column(position) => Ok(batch.column(*position).clone()),
             Output::Operand(operand, ty) if batch.len() == 1 => {
-                Vector::from_sql_values(ty.clone(), std::slice::from_ref(operand.value(values)))
+                Vector::from_sql_values(ty.clone(), std::slice::from_ref(operand.value(values)?))
             }
-            Output::Operand(operand, ty) => Vector::constant(ty.clone(), operand.value(values), batch.len()),
+            Output::Operand(operand, ty) => Vector::constant(ty.clone(), operand.value(values)?, batch.len()),
             Output::Computed(position) => Ok(computed[*position].clone()),
         };
         self.outputs.iter().map(output).collect()
+    }
+}
+
+/// What fails is done again, and told of, in the general way; but for a defect of ours, which might not show there.
+fn unless_defect<T>(outcome: Result<T>) -> Result<Option<T>> {
+    match outcome {
+        Err(error) if !matches!(error.root(), Error::Internal { .. }) => Ok(None),
+        outcome => outcome.map(Some),
     }
 }
 
@@ -305,7 +324,7 @@ impl RowPredicate for ReadRows {
                 columns.push(Vector::nulls(LogicalType::BigInt, len));
             }
             // A condition that fails on a row might have failed in the transaction, too.
-            let batch = point.batch(columns, &self.values, len, &point.used);
+            let batch = point.batch(columns, &self.values, len, &point.used)?;
             let outcome = point.all.select(&mut state, &batch, &mut selected);
             if outcome.is_err() || !selected.is_empty() {
                 return Ok(true);

@@ -1,7 +1,7 @@
 //! Rows of `inlay_constraints()` and `inlay_key_columns()`: what tables promise, each constraint once.
 
-use super::Rows;
 use super::gather::{Gather, Seen, list, number, optional, text};
+use super::system_table;
 use crate::text::{self as sql, constraint_keys};
 use inlay_catalog::{TableSchema, bare_name};
 use inlay_storage::Deferral;
@@ -107,7 +107,34 @@ fn positions_in(gather: &Gather<'_>, seen: &Seen, table: &str, columns: &[String
     list(columns.iter().filter_map(position).map(|position| position.to_string()))
 }
 
-pub(super) fn constraints(gather: &Gather<'_>) -> Rows {
+system_table! {
+    ConstraintRow = "constraints" by constraints {
+        database_name: Text,
+        database_oid: Big,
+        schema_name: Text,
+        schema_oid: Big,
+        table_name: Text,
+        table_oid: Big,
+        constraint_index: Big,
+        constraint_type: Text,
+        constraint_text: Text,
+        expression: Text,
+        constraint_column_indexes: Text,
+        constraint_column_names: Text,
+        constraint_name: Text,
+        referenced_table: Text,
+        referenced_column_names: Text,
+        constraint_oid: Big,
+        update_rule: Text,
+        delete_rule: Text,
+        unique_constraint_name: Text,
+        is_deferrable: Truth,
+        initially_deferred: Truth,
+        referenced_column_indexes: Text,
+    }
+}
+
+fn constraints(gather: &Gather<'_>) -> Vec<ConstraintRow> {
     let mut rows = Vec::new();
     for (seen, id, table) in gather.tables() {
         let schema = table.schema();
@@ -121,35 +148,53 @@ pub(super) fn constraints(gather: &Gather<'_>) -> Rows {
             let key = target.as_ref().and_then(|target| referenced_key(gather, &seen, target, &referenced));
             let target_positions =
                 target.as_ref().map(|target| positions_in(gather, &seen, target, &referenced));
-            let mut row = seen.place(&schema.name);
-            row.extend([
-                text(bare_name(&schema.name)),
-                Value::BigInt(seen.object_oid(id)),
-                number(index),
-                text(constraint.kind),
-                text(constraint.text),
-                optional(constraint.expression),
-                text(list(columns.iter().map(ToString::to_string))),
-                text(list(columns.iter().map(|&column| &schema.columns[column].name))),
-                text(constraint.name),
-                optional(target.as_ref().map(|target| bare_name(target).to_string())),
-                text(list(&referenced)),
-                // Constraints have no numbers of their own: made from the table's.
-                Value::BigInt((seen.object_oid(id) << 12) + index as i64),
-                optional(on_update),
-                optional(on_delete),
-                optional(key),
-                Value::Boolean(constraint.deferral != Deferral::Never),
-                Value::Boolean(constraint.deferral == Deferral::Deferred),
-                optional(target_positions),
-            ]);
-            rows.push(row);
+            let [database_name, database_oid, schema_name, schema_oid] = seen.place(&schema.name);
+            rows.push(ConstraintRow {
+                database_name,
+                database_oid,
+                schema_name,
+                schema_oid,
+                table_name: text(bare_name(&schema.name)),
+                table_oid: Value::BigInt(seen.object_oid(id)),
+                constraint_index: number(index),
+                constraint_type: text(constraint.kind),
+                constraint_text: text(constraint.text),
+                expression: optional(constraint.expression),
+                constraint_column_indexes: text(list(columns.iter().map(ToString::to_string))),
+                constraint_column_names: text(list(
+                    columns.iter().map(|&column| &schema.columns[column].name),
+                )),
+                constraint_name: text(constraint.name),
+                referenced_table: optional(target.as_ref().map(|target| bare_name(target).to_string())),
+                referenced_column_names: text(list(&referenced)), // Constraints have no numbers of their own: made from the table's.
+                constraint_oid: Value::BigInt((seen.object_oid(id) << 12) + index as i64),
+                update_rule: optional(on_update),
+                delete_rule: optional(on_delete),
+                unique_constraint_name: optional(key),
+                is_deferrable: Value::Boolean(constraint.deferral != Deferral::Never),
+                initially_deferred: Value::Boolean(constraint.deferral == Deferral::Deferred),
+                referenced_column_indexes: optional(target_positions),
+            });
         }
     }
     rows
 }
 
-pub(super) fn key_columns(gather: &Gather<'_>) -> Rows {
+system_table! {
+    KeyColumn = "key_columns" by key_columns {
+        database_name: Text,
+        schema_name: Text,
+        table_name: Text,
+        constraint_name: Text,
+        constraint_type: Text,
+        column_name: Text,
+        ordinal_position: Big,
+        referenced_table: Text,
+        referenced_column: Text,
+    }
+}
+
+fn key_columns(gather: &Gather<'_>) -> Vec<KeyColumn> {
     let mut rows = Vec::new();
     for (seen, id, table) in gather.tables() {
         let schema = table.schema();
@@ -159,17 +204,17 @@ pub(super) fn key_columns(gather: &Gather<'_>) -> Rows {
             }
             for (index, &column) in constraint.columns.iter().enumerate() {
                 let target = constraint.referenced.as_ref();
-                rows.push(vec![
-                    text(&seen.name),
-                    text(inlay_catalog::schema_of(&schema.name)),
-                    text(bare_name(&schema.name)),
-                    text(&constraint.name),
-                    text(constraint.kind),
-                    text(&schema.columns[column].name),
-                    number(index + 1),
-                    optional(target.map(|target| bare_name(&target.0).to_string())),
-                    optional(target.and_then(|target| target.1.get(index).cloned())),
-                ]);
+                rows.push(KeyColumn {
+                    database_name: text(&seen.name),
+                    schema_name: text(inlay_catalog::schema_of(&schema.name)),
+                    table_name: text(bare_name(&schema.name)),
+                    constraint_name: text(&constraint.name),
+                    constraint_type: text(constraint.kind),
+                    column_name: text(&schema.columns[column].name),
+                    ordinal_position: number(index + 1),
+                    referenced_table: optional(target.map(|target| bare_name(&target.0).to_string())),
+                    referenced_column: optional(target.and_then(|target| target.1.get(index).cloned())),
+                });
             }
         }
     }

@@ -1,7 +1,7 @@
 //! `inlay_functions()`: the functions of the registry, those in FROM, and macros.
 
-use super::Rows;
 use super::gather::{Gather, optional, text, texts};
+use super::system_table;
 use super::tables::FUNCTION_NAMES;
 use super::views::macros_of_system;
 use inlay_catalog::bare_name;
@@ -67,37 +67,67 @@ fn named(function: &str, kind: &str, places: Vec<String>) -> Vec<String> {
     lists.find(|names| names.len() == places.len()).unwrap_or(places)
 }
 
+system_table! {
+    FunctionRow = "functions" by functions {
+        database_name: Text,
+        database_oid: Text,
+        schema_name: Text,
+        function_name: Text,
+        alias_of: Text,
+        function_type: Text,
+        description: Text,
+        comment: Text,
+        return_type: Text,
+        parameters: Texts,
+        parameter_types: Texts,
+        varargs: Text,
+        macro_definition: Text,
+        has_side_effects: Truth,
+        internal: Truth,
+        extension_name: Text,
+        function_oid: Big,
+        examples: Texts,
+        stability: Text,
+        categories: Texts,
+        signature: Text,
+    }
+}
+
 /// See the module documentation.
-pub(super) fn functions(gather: &Gather<'_>) -> Rows {
+fn functions(gather: &Gather<'_>) -> Vec<FunctionRow> {
     let mut rows = Vec::new();
     let mut add = |place: [Value; 3], name: &str, alias_of: Option<&str>, kind: &str, about: About| {
         let parts = parts_of(&about.signature);
         let side_effects = about.stability == "VOLATILE";
         let oid = Value::BigInt(rows.len() as i64 + 1);
         let [database, database_oid, schema] = place;
-        rows.push(vec![
-            database,
+        rows.push(FunctionRow {
+            database_name: database,
             database_oid,
-            schema,
-            text(name),
-            optional(alias_of.map(str::to_string)),
-            text(kind),
-            optional(about.description),
-            Value::Null,
-            optional(parts.returns),
-            texts(about.parameters.unwrap_or_else(|| named(name, kind, parts.parameters))),
-            texts(parts.types),
-            optional(parts.varargs),
-            optional(about.definition),
-            if kind.ends_with("macro") { Value::Null } else { Value::Boolean(side_effects) },
-            Value::Boolean(about.internal),
-            Value::Null,
-            oid,
-            texts(about.example.into_iter().collect()),
-            text(about.stability),
-            texts(about.category.into_iter().collect()),
-            text(about.signature),
-        ]);
+            schema_name: schema,
+            function_name: text(name),
+            alias_of: optional(alias_of.map(str::to_string)),
+            function_type: text(kind),
+            description: optional(about.description),
+            comment: Value::Null,
+            return_type: optional(parts.returns),
+            parameters: texts(about.parameters.unwrap_or_else(|| named(name, kind, parts.parameters))),
+            parameter_types: texts(parts.types),
+            varargs: optional(parts.varargs),
+            macro_definition: optional(about.definition),
+            has_side_effects: if kind.ends_with("macro") {
+                Value::Null
+            } else {
+                Value::Boolean(side_effects)
+            },
+            internal: Value::Boolean(about.internal),
+            extension_name: Value::Null,
+            function_oid: oid,
+            examples: texts(about.example.into_iter().collect()),
+            stability: text(about.stability),
+            categories: texts(about.category.into_iter().collect()),
+            signature: text(about.signature),
+        });
     };
     let system = || [text("system"), text("0"), text("main")];
     for entry in manual::all() {

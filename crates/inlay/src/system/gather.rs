@@ -64,7 +64,7 @@ impl Seen {
     }
 
     pub fn object_oid(&self, id: ObjectId) -> i64 {
-        OID_BASE + self.number * DATABASE_STRIDE + i64::try_from(id).unwrap_or(0)
+        OID_BASE + self.number * DATABASE_STRIDE + i64::try_from(id).unwrap_or(DATABASE_STRIDE)
     }
 
     pub fn schema_oid(&self, schema: &str) -> i64 {
@@ -80,9 +80,9 @@ impl Seen {
     }
 
     /// Database, its number, schema, its number: what most tables begin with.
-    pub fn place(&self, key: &str) -> Vec<Value> {
+    pub fn place(&self, key: &str) -> [Value; 4] {
         let schema = schema_of(key);
-        vec![text(&self.name), self.oid(), text(schema), Value::BigInt(self.schema_oid(schema))]
+        [text(&self.name), self.oid(), text(schema), Value::BigInt(self.schema_oid(schema))]
     }
 
     pub fn comment(&self, id: ObjectId, column: Option<&str>) -> Value {
@@ -130,13 +130,13 @@ impl Gather<'_> {
     }
 
     /// Database, its number, schema, its number, of a table of the system.
-    pub fn system_place(&self, schema: &str) -> Vec<Value> {
+    pub fn system_place(&self, schema: &str) -> [Value; 4] {
         let oid = match schema {
             "pg_catalog" => CATALOG_OID,
             "information_schema" => INFORMATION_OID,
             _ => MAIN_OID,
         };
-        vec![text(SYSTEM), Value::BigInt(0), text(schema), Value::BigInt(oid)]
+        [text(SYSTEM), Value::BigInt(0), text(schema), Value::BigInt(oid)]
     }
 
     /// Every table of every database, with its number. One that cannot be read is left out, and the statement fails.

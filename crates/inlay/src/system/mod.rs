@@ -7,6 +7,7 @@
 mod constraints;
 mod functions;
 mod gather;
+mod machine;
 pub(crate) mod names;
 mod resident;
 mod secrets;
@@ -22,20 +23,78 @@ use inlay_catalog::{
 use inlay_formats::ColumnSource;
 use inlay_storage::Table;
 use inlay_types::{Error, LogicalType, Result, Value, Vector};
+pub use machine::{is_reserved, keyword_names};
 use names::Names;
 use std::sync::Arc;
 use storage_info::StorageInfo;
-pub use tables::{is_reserved, keyword_names};
 
-type Rows = Vec<Vec<Value>>;
-
-/// A system table.
+/// A system table; [`system_table!`] makes them.
 struct SystemTable {
     /// Behind `inlay_` and `duckdb_`.
     name: &'static str,
-    /// Names and types: `t`ext, `i`nteger (BIGINT), `n`umber (INTEGER), `b`oolean.
-    columns: &'static [(&'static str, char)],
-    rows: fn(&gather::Gather<'_>) -> Rows,
+    columns: &'static [(&'static str, ColumnType)],
+    /// The values of each row, in the order of the columns.
+    rows: fn(&gather::Gather<'_>) -> Vec<Vec<Value>>,
+}
+
+/// Declares a system table by its columns: a row is a struct with a value for each, so that none is left out or in the place of another.
+/// `Row = "name" by function { column: Type, field as "column": Type }`, where the function gathers the rows.
+macro_rules! system_table {
+    ($row:ident = $name:literal by $rows:ident { $($column:ident $(as $shown:literal)? : $ty:ident),* $(,)? }) => {
+        pub(super) struct $row {
+            $($column: inlay_types::Value),*
+        }
+
+        impl $row {
+            pub(super) const TABLE: $crate::system::SystemTable = $crate::system::SystemTable {
+                name: $name,
+                columns: &[$(
+                    ($crate::system::column_name!($column $($shown)?), $crate::system::ColumnType::$ty)
+                ),*],
+                rows: |gather| $rows(gather).into_iter().map(|row| vec![$(row.$column),*]).collect(),
+            };
+        }
+    };
+}
+/// The name of a column, which the field may have to spell in another way.
+macro_rules! column_name {
+    ($column:ident) => {
+        stringify!($column)
+    };
+    ($column:ident $shown:literal) => {
+        $shown
+    };
+}
+use {column_name, system_table};
+
+/// What a column of a system table holds.
+#[derive(Clone, Copy)]
+enum ColumnType {
+    /// VARCHAR.
+    Text,
+    /// BIGINT.
+    Big,
+    /// INTEGER.
+    Small,
+    /// BOOLEAN.
+    Truth,
+    /// DOUBLE.
+    Share,
+    /// VARCHAR[].
+    Texts,
+}
+
+impl ColumnType {
+    fn logical(self) -> LogicalType {
+        match self {
+            Self::Text => LogicalType::Varchar,
+            Self::Big => LogicalType::BigInt,
+            Self::Small => LogicalType::Integer,
+            Self::Truth => LogicalType::Boolean,
+            Self::Share => LogicalType::Double,
+            Self::Texts => LogicalType::list(LogicalType::Varchar),
+        }
+    }
 }
 
 /// A system table as a function in FROM: its rows are those of the statement that named it.
@@ -71,19 +130,12 @@ fn table_named(name: &str) -> Option<&'static SystemTable> {
 
 fn source_of(table: &SystemTable, names: &Names<'_>) -> Result<Arc<dyn TableSource>> {
     let rows = (table.rows)(&gather::Gather { names });
+    let mut rows: Vec<_> = rows.into_iter().map(Vec::into_iter).collect();
     let mut columns = Vec::with_capacity(table.columns.len());
-    for (index, (name, ty)) in table.columns.iter().enumerate() {
-        let ty = match ty {
-            'i' => LogicalType::BigInt,
-            'n' => LogicalType::Integer,
-            'b' => LogicalType::Boolean,
-            'f' => LogicalType::Double,
-            'l' => LogicalType::list(LogicalType::Varchar),
-            _ => LogicalType::Varchar,
-        };
-        let values: Vec<Value> =
-            rows.iter().map(|row| row.get(index).cloned().unwrap_or(Value::Null)).collect();
-        columns.push(((*name).to_string(), Vector::from_sql_values(ty, &values)?));
+    for (name, ty) in table.columns {
+        // Rows have a value for each column, as `system_table!` makes them.
+        let values: Vec<Value> = rows.iter_mut().filter_map(Iterator::next).collect();
+        columns.push(((*name).to_string(), Vector::from_sql_values(ty.logical(), &values)?));
     }
     Ok(Arc::new(ColumnSource::new(format!("inlay_{}()", table.name), columns)?))
 }

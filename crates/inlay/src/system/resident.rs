@@ -1,7 +1,7 @@
 //! `inlay_resident()`: which columns are kept in the form that hosts have them in, and what that takes.
 
-use super::Rows;
 use super::gather::{Gather, number, text};
+use super::system_table;
 use inlay_catalog::bare_name;
 use inlay_storage::Table;
 use inlay_storage::resident::Form;
@@ -10,19 +10,21 @@ use inlay_types::Value;
 use inlay_types::arrow::StringLayout;
 use inlay_types::host::HostForm;
 
-pub(super) const COLUMNS: &[(&str, char)] = &[
-    ("database_name", 't'),
-    ("schema_name", 't'),
-    ("table_name", 't'),
-    ("column_name", 't'),
-    ("form", 't'),
-    ("row_groups", 'i'),
-    ("row_groups_of_table", 'i'),
-    ("bytes", 'i'),
-    ("pinned", 'b'),
-];
+system_table! {
+    Resident = "resident" by resident {
+        database_name: Text,
+        schema_name: Text,
+        table_name: Text,
+        column_name: Text,
+        form: Text,
+        row_groups: Big,
+        row_groups_of_table: Big,
+        bytes: Big,
+        pinned: Truth,
+    }
+}
 
-pub(super) fn resident(gather: &Gather<'_>) -> Rows {
+fn resident(gather: &Gather<'_>) -> Vec<Resident> {
     let mut rows = Vec::new();
     for seen in gather.databases() {
         for object in seen.objects() {
@@ -32,17 +34,17 @@ pub(super) fn resident(gather: &Gather<'_>) -> Rows {
             let Some(table) = gather.table(&seen, object.id()) else { continue };
             let is_pinned = gather.names.database.residents().is_pinned(table.id());
             for (column, form, groups, bytes) in kept(&table) {
-                rows.push(vec![
-                    text(&seen.name),
-                    text(inlay_catalog::schema_of(object.name())),
-                    text(bare_name(object.name())),
-                    text(column),
-                    text(name_of(form)),
-                    number(groups),
-                    number(table.snapshot().row_groups().len()),
-                    number(bytes),
-                    Value::Boolean(is_pinned),
-                ]);
+                rows.push(Resident {
+                    database_name: text(&seen.name),
+                    schema_name: text(inlay_catalog::schema_of(object.name())),
+                    table_name: text(bare_name(object.name())),
+                    column_name: text(column),
+                    form: text(name_of(form)),
+                    row_groups: number(groups),
+                    row_groups_of_table: number(table.snapshot().row_groups().len()),
+                    bytes: number(bytes),
+                    pinned: Value::Boolean(is_pinned),
+                });
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Rows of `inlay_types()` and of the labels of ENUMs.
 
-use super::Rows;
 use super::gather::{Gather, list, optional, small, text};
+use super::system_table;
 use inlay_catalog::bare_name;
 use inlay_storage::store::DefinitionKind;
 use inlay_types::Value;
@@ -35,49 +35,88 @@ const TYPES: &[(&str, i64, i64, &str)] = &[
     ("bit", 1560, 16, ""),
 ];
 
-pub(super) fn types(gather: &Gather<'_>) -> Rows {
+system_table! {
+    TypeRow = "types" by types {
+        database_name: Text,
+        database_oid: Big,
+        schema_name: Text,
+        schema_oid: Big,
+        type_oid: Big,
+        type_name: Text,
+        type_size: Big,
+        logical_type: Text,
+        type_category: Text,
+        comment: Text,
+        internal: Truth,
+        labels: Text,
+    }
+}
+
+fn types(gather: &Gather<'_>) -> Vec<TypeRow> {
     let mut rows = Vec::new();
     for (name, oid, size, category) in TYPES {
-        let mut row = gather.system_place("main");
-        row.extend([
-            if *oid == 0 { Value::Null } else { Value::BigInt(*oid) },
-            text(*name),
-            Value::BigInt(*size),
-            text(name.to_uppercase()),
-            if category.is_empty() { Value::Null } else { text(*category) },
-            Value::Null,
-            Value::Boolean(true),
-            Value::Null,
-        ]);
-        rows.push(row);
+        let [database_name, database_oid, schema_name, schema_oid] = gather.system_place("main");
+        rows.push(TypeRow {
+            database_name,
+            database_oid,
+            schema_name,
+            schema_oid,
+            type_oid: if *oid == 0 { Value::Null } else { Value::BigInt(*oid) },
+            type_name: text(*name),
+            type_size: Value::BigInt(*size),
+            logical_type: text(name.to_uppercase()),
+            type_category: if category.is_empty() { Value::Null } else { text(*category) },
+            comment: Value::Null,
+            internal: Value::Boolean(true),
+            labels: Value::Null,
+        });
     }
     for seen in gather.databases() {
         for definition in seen.state.definitions(DefinitionKind::Type) {
             let labels = inlay_sql::binder::enum_labels(&definition.sql);
-            let mut row = seen.place(&definition.name);
-            row.extend([
-                Value::BigInt(seen.object_oid(definition.id)),
-                text(bare_name(&definition.name)),
-                Value::Null,
-                text(if labels.is_some() { "ENUM".to_string() } else { definition.sql.to_uppercase() }),
-                Value::Null,
-                seen.comment(definition.id, None),
-                Value::Boolean(false),
-                optional(labels.map(list)),
-            ]);
-            rows.push(row);
+            let [database_name, database_oid, schema_name, schema_oid] = seen.place(&definition.name);
+            rows.push(TypeRow {
+                database_name,
+                database_oid,
+                schema_name,
+                schema_oid,
+                type_oid: Value::BigInt(seen.object_oid(definition.id)),
+                type_name: text(bare_name(&definition.name)),
+                type_size: Value::Null,
+                logical_type: text(if labels.is_some() {
+                    "ENUM".to_string()
+                } else {
+                    definition.sql.to_uppercase()
+                }),
+                type_category: Value::Null,
+                comment: seen.comment(definition.id, None),
+                internal: Value::Boolean(false),
+                labels: optional(labels.map(list)),
+            });
         }
     }
     rows
 }
 
-pub(super) fn labels(gather: &Gather<'_>) -> Rows {
+system_table! {
+    Label = "enum_labels" by labels {
+        type_oid: Big,
+        position: Small,
+        label: Text,
+    }
+}
+
+fn labels(gather: &Gather<'_>) -> Vec<Label> {
     let mut rows = Vec::new();
     for seen in gather.databases() {
         for definition in seen.state.definitions(DefinitionKind::Type) {
             let labels = inlay_sql::binder::enum_labels(&definition.sql).unwrap_or_default();
             let oid = Value::BigInt(seen.object_oid(definition.id));
-            let row = |(index, label): (usize, String)| vec![oid.clone(), small(index + 1), text(label)];
+            let row = |(index, label): (usize, String)| Label {
+                type_oid: oid.clone(),
+                position: small(index + 1),
+                label: text(label),
+            };
             rows.extend(labels.into_iter().enumerate().map(row));
         }
     }

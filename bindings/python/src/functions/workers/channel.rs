@@ -3,6 +3,8 @@
 //! Over a pair of Unix sockets. Whoever dies closes its end, which the other sees. All `unsafe` of sending descriptors
 //! is here.
 
+#![expect(unsafe_code, reason = "sockets and descriptors by calls of the system")]
+
 use std::io::{Error, ErrorKind, Read, Result, Write};
 use std::mem::{size_of, zeroed};
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};

@@ -4,6 +4,8 @@
 //! sealed against shrinking, so that a mapping stays valid whatever the other process does. All `unsafe` of shared
 //! memory is here.
 
+#![expect(unsafe_code, reason = "memory that worker processes share")]
+
 use std::fs::File;
 use std::io::{Error, Result};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};

@@ -7,6 +7,8 @@
 //! Numbers lie in memory as they lie in vectors, so that who reads makes vectors over that memory. Strings are packed
 //! behind each other once. A dictionary is its values and codes, if it has fewer values than the column has rows.
 
+#![expect(unsafe_code, reason = "bytes of shared memory as values")]
+
 use super::memory::Region;
 use inlay::types::{
     Bitmap, Buffer, Dictionary, Error, Heap, LogicalType, PhysicalType, Result, Vector, VectorKind, View,

@@ -49,7 +49,7 @@ mod tests;
 
 use crate::context::ExecContext;
 use crate::expression::Layout;
-use crate::pipeline::{Flow, Handout, LocalState, Morsel, Sink, Source};
+use crate::pipeline::{DynSink, DynSource, Flow, Handout, Morsel, Sink, Source};
 use crate::spill::{SpillFile, SpillPartitions, WORKING_MEMORY, is_refusal};
 use inlay_sql::plan::{AggregateExpr, Expr};
 use inlay_types::{Batch, Error, LogicalType, MemoryBudget, Reservation, Result, VECTOR_SIZE};
@@ -173,13 +173,13 @@ impl HashAggregate {
     }
 
     /// The end of the pipeline below.
-    pub fn sink(self: &Arc<Self>) -> Arc<dyn Sink> {
-        Arc::clone(self) as Arc<dyn Sink>
+    pub fn sink(self: &Arc<Self>) -> Arc<dyn DynSink> {
+        Arc::clone(self) as Arc<dyn DynSink>
     }
 
     /// The beginning of the pipeline above: groups, then aggregates. It can be run once.
-    pub fn source(self: &Arc<Self>) -> Arc<dyn Source> {
-        Arc::clone(self) as Arc<dyn Source>
+    pub fn source(self: &Arc<Self>) -> Arc<dyn DynSource> {
+        Arc::clone(self) as Arc<dyn DynSource>
     }
 }
 
@@ -206,7 +206,7 @@ struct Worker {
 
 /// A worker once it has seen a batch, and the morsel that it is at.
 #[derive(Default)]
-struct Local {
+pub struct Local {
     worker: Option<Worker>,
     morsel: u32,
 }
@@ -373,25 +373,24 @@ fn input_types(inputs: &[usize], batch: &Batch) -> Vec<LogicalType> {
 }
 
 impl Sink for HashAggregate {
-    fn local(&self) -> LocalState {
-        Box::new(Local::default())
+    type Local = Local;
+
+    fn local(&self) -> Local {
+        Local::default()
     }
 
     fn handout(&self) -> Handout {
         Handout::Apart
     }
 
-    fn start_morsel(&self, number: usize, local: &mut LocalState) {
-        if let Some(local) = local.downcast_mut::<Local>() {
-            local.morsel = u32::try_from(number).unwrap_or(u32::MAX);
-            if let Some(worker) = &mut local.worker {
-                worker.start_morsel(local.morsel);
-            }
+    fn start_morsel(&self, number: usize, local: &mut Local) {
+        local.morsel = u32::try_from(number).unwrap_or(u32::MAX);
+        if let Some(worker) = &mut local.worker {
+            worker.start_morsel(local.morsel);
         }
     }
 
-    fn consume(&self, input: Batch, local: &mut LocalState) -> Result<Flow> {
-        let local = local.downcast_mut::<Local>().ok_or_else(wrong_state)?;
+    fn consume(&self, input: Batch, local: &mut Local) -> Result<Flow> {
         let worker = match &mut local.worker {
             Some(worker) => worker,
             None => {
@@ -404,8 +403,7 @@ impl Sink for HashAggregate {
         Ok(if worker.state.table.len() >= self.groups_wanted { Flow::Done } else { Flow::More })
     }
 
-    fn combine(&self, local: LocalState) -> Result<()> {
-        let local = local.downcast::<Local>().map_err(|_| wrong_state())?;
+    fn combine(&self, local: Local) -> Result<()> {
         let Some(mut worker) = local.worker else { return Ok(()) };
         let size = worker.memory_size();
         match worker.reservation.resize(size) {
@@ -445,17 +443,19 @@ impl Sink for HashAggregate {
 }
 
 impl Source for HashAggregate {
+    type Local = Scratch;
+
     fn start(&self, _context: &ExecContext) -> Result<usize> {
         Ok(self.merged()?.morsels())
     }
 
-    fn local(&self) -> LocalState {
-        Box::new(Scratch::new(&self.spec))
+    fn local(&self) -> Scratch {
+        Scratch::new(&self.spec)
     }
 
     fn run_morsel(
         &self,
-        local: &mut LocalState,
+        local: &mut Scratch,
         begin: &mut dyn FnMut(usize),
         push: &mut dyn FnMut(Batch) -> Result<Flow>,
     ) -> Result<Morsel> {
@@ -465,10 +465,8 @@ impl Source for HashAggregate {
             return Ok(Morsel::Exhausted);
         }
         begin(morsel);
-        let scratch = local.downcast_mut::<Scratch>().ok_or_else(wrong_state)?;
-        merged.output(&self.spec, morsel, &self.context, scratch, &mut |batch| {
-            Ok(push(batch)? == Flow::More)
-        })?;
+        merged
+            .output(&self.spec, morsel, &self.context, local, &mut |batch| Ok(push(batch)? == Flow::More))?;
         Ok(Morsel::Pushed)
     }
 }
@@ -477,8 +475,4 @@ impl HashAggregate {
     fn merged(&self) -> Result<&Merged> {
         self.merged.get().ok_or_else(|| Error::internal("an aggregation was read before it was finalized"))
     }
-}
-
-fn wrong_state() -> Error {
-    Error::internal("an aggregation was given another operator's state")
 }

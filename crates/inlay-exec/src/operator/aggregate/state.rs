@@ -12,7 +12,7 @@ use inlay_types::{Batch, LogicalType, Result, VECTOR_SIZE, Vector};
 use parking_lot::Mutex;
 
 /// Scratch of one worker.
-pub(super) struct Scratch {
+pub struct Scratch {
     pub(super) programs: Vec<ProgramState>,
     filters: Vec<Option<FilterState>>,
     pub(super) group_program: ProgramState,
@@ -306,7 +306,7 @@ impl State {
 
     /// Adds the groups of another state, and what is not distinct; see [`GroupTable::join`].
     pub(super) fn join(&mut self, other: &State, recoding: &Recoding) -> Result<Vec<u32>> {
-        let groups = self.table.join(&other.table, recoding);
+        let groups = self.table.join(&other.table, recoding)?;
         let count = self.table.len();
         self.resize(count);
         let all: Vec<u32> = (0..groups.len() as u32).collect();

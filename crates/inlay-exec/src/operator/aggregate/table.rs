@@ -313,11 +313,11 @@ impl GroupTable {
     }
 
     /// Adds the groups of another table with an array; returns which groups here they are.
-    pub(super) fn join(&mut self, other: &Self, recoding: &Recoding) -> Vec<u32> {
+    pub(super) fn join(&mut self, other: &Self, recoding: &Recoding) -> Result<Vec<u32>> {
         let (mut groups, mut new) = (vec![0; other.resolved], Vec::new());
         let (Resolver::Direct(_, slots), Resolver::Direct(_, theirs)) = (&mut self.resolver, &other.resolver)
         else {
-            return groups;
+            return Err(Error::internal("tables of groups without arrays were joined by their arrays"));
         };
         for (code, &their) in theirs.iter().enumerate().filter(|(_, their)| **their != 0) {
             let slot = &mut slots[recoding.code(code as u64) as usize];
@@ -329,7 +329,7 @@ impl GroupTable {
         }
         self.resolved += new.len();
         self.columns.iter_mut().zip(&other.columns).for_each(|(own, their)| own.append_column(their, &new));
-        groups
+        Ok(groups)
     }
 
     /// Hashes of the keys of all groups; no rows are added afterwards.

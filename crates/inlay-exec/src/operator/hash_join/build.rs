@@ -4,6 +4,8 @@
 //! become slots, and which index suits them. Rows with a NULL key that NULL does not equal can match nothing; they are
 //! dropped, or kept behind the others if an outer join must hand them on or a mark depends on them.
 
+#![expect(unsafe_code, reason = "workers write parts of one index")]
+
 use super::HashJoin;
 use super::index::Index;
 use super::index::direct::DirectIndex;
@@ -14,7 +16,7 @@ use super::publish::{Published, publish, publish_spilled};
 use super::rows::{BuildRows, Chunk, Chunks, Collected, few_texts_as_codes};
 use super::spill::SMALL_BUILD;
 use crate::ExecContext;
-use crate::pipeline::{Flow, Handout, LocalState, Sink};
+use crate::pipeline::{Flow, Handout, Sink};
 use crate::spill::is_refusal;
 use inlay_types::buffer::NewBuffer;
 use inlay_types::hash::{hash, hash_combine};
@@ -61,34 +63,33 @@ pub(crate) struct JoinIndex {
 /// The sink of the build side's pipeline.
 pub(crate) struct JoinBuild(pub(crate) Arc<HashJoin>);
 
-struct BuildLocal {
+pub(crate) struct BuildLocal {
     keys: KeyStates,
     ranges: Vec<KeyRange>,
     collected: Collected,
 }
 
 impl Sink for JoinBuild {
-    fn local(&self) -> LocalState {
+    type Local = BuildLocal;
+
+    fn local(&self) -> BuildLocal {
         let join = &*self.0;
-        Box::new(BuildLocal {
+        BuildLocal {
             keys: join.build_keys.states(),
             ranges: vec![KeyRange::EMPTY; join.null_equal.len()],
             collected: Collected::new(&join.collecting_budget()),
-        })
+        }
     }
 
     fn handout(&self) -> Handout {
         Handout::Apart
     }
 
-    fn start_morsel(&self, number: usize, local: &mut LocalState) {
-        if let Some(local) = local.downcast_mut::<BuildLocal>() {
-            local.collected.start_morsel(number);
-        }
+    fn start_morsel(&self, number: usize, local: &mut BuildLocal) {
+        local.collected.start_morsel(number);
     }
 
-    fn consume(&self, input: Batch, local: &mut LocalState) -> Result<Flow> {
-        let Some(local) = local.downcast_mut::<BuildLocal>() else { return Err(wrong_state()) };
+    fn consume(&self, input: Batch, local: &mut BuildLocal) -> Result<Flow> {
         let join = &*self.0;
         let keys = join.build_keys.eval(&mut local.keys, &input)?;
         for ((range, key), narrow) in local.ranges.iter_mut().zip(&keys).zip(&join.narrow) {
@@ -124,8 +125,7 @@ impl Sink for JoinBuild {
         Ok(Flow::More)
     }
 
-    fn combine(&self, local: LocalState) -> Result<()> {
-        let local = local.downcast::<BuildLocal>().map_err(|_| wrong_state())?;
+    fn combine(&self, local: BuildLocal) -> Result<()> {
         let mut ranges = self.0.ranges.lock();
         for (range, own) in ranges.iter_mut().zip(&local.ranges) {
             *range = range.union(*own);
@@ -163,10 +163,6 @@ pub(crate) struct Known {
     pub input_rows: usize,
     /// See [`JoinIndex::has_null_keys`].
     pub has_null_keys: bool,
-}
-
-fn wrong_state() -> Error {
-    Error::internal("a join's build side got the state of another operator")
 }
 
 impl HashJoin {

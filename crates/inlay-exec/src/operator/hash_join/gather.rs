@@ -86,7 +86,7 @@ fn gather_checked(
 
 fn gather_values<T: Native>(source: &[T], rows: &[u32], memory: &mut Buffer, missing: bool) {
     memory.reset(rows.len() * size_of::<T>());
-    let Some(target) = memory.typed_mut::<T>() else { return };
+    let target = memory.make_mut::<T>();
     if missing { gather_present(source, rows, target) } else { pick(source, 0, rows, target) }
 }
 

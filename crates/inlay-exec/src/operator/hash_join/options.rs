@@ -2,7 +2,7 @@
 
 use crate::dynamic_filter::DynamicFilter;
 use crate::expression::Layout;
-use crate::pipeline::{Flow, LocalState, Operator, Sink, Source};
+use crate::pipeline::{DynOperator, DynSink, DynSource, Flow, Sink};
 use inlay_sql::plan::{ColumnId, CompareOp, Expr, JoinKind};
 use inlay_types::{Batch, LogicalType, Result};
 use std::sync::Arc;
@@ -68,13 +68,13 @@ pub struct JoinOptions {
 #[derive(Clone)]
 pub struct JoinParts {
     /// Ends the build side's pipeline.
-    pub build: Arc<dyn Sink>,
+    pub build: Arc<dyn DynSink>,
     /// Stands in the probe side's pipeline, which depends on the build side's.
-    pub probe: Arc<dyn Operator>,
+    pub probe: Arc<dyn DynOperator>,
     /// Makes the rows that only the end of the probe side's pipeline decides: those of the build side without partner
     /// (Full; Left built on the left), or with or without one (Semi and Anti built on the left). Its pipeline depends
     /// on the probe side's, and its batches go where the probe's go.
-    pub outer: Option<Arc<dyn Source>>,
+    pub outer: Option<Arc<dyn DynSource>>,
     /// Whether the probe hands on rows. If not (Semi and Anti built on the left), the probe side's pipeline ends
     /// behind it, in a [`Discard`], and only `outer` makes rows.
     pub probe_emits: bool,
@@ -131,15 +131,15 @@ fn as_key(condition: &Expr, left: &[ColumnId], right: &[ColumnId]) -> Option<Joi
 pub struct Discard;
 
 impl Sink for Discard {
-    fn local(&self) -> LocalState {
-        Box::new(())
-    }
+    type Local = ();
 
-    fn consume(&self, _input: Batch, _local: &mut LocalState) -> Result<Flow> {
+    fn local(&self) {}
+
+    fn consume(&self, _input: Batch, _local: &mut ()) -> Result<Flow> {
         Ok(Flow::More)
     }
 
-    fn combine(&self, _local: LocalState) -> Result<()> {
+    fn combine(&self, (): ()) -> Result<()> {
         Ok(())
     }
 

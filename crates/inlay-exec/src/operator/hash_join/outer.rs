@@ -2,8 +2,8 @@
 
 use super::core::{Core, CoreState};
 use crate::ExecContext;
-use crate::pipeline::{Flow, LocalState, Morsel, Source};
-use inlay_types::{Batch, Error, Result, VECTOR_SIZE};
+use crate::pipeline::{Flow, Morsel, Source};
+use inlay_types::{Batch, Result, VECTOR_SIZE};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -23,31 +23,30 @@ impl<T: AsRef<Core> + Send + Sync> JoinOuterScan<T> {
     }
 }
 
-struct OuterLocal {
+pub(crate) struct OuterLocal {
     core: CoreState,
     rows: Vec<u32>,
 }
 
 impl<T: AsRef<Core> + Send + Sync> Source for JoinOuterScan<T> {
+    type Local = OuterLocal;
+
     fn start(&self, _context: &ExecContext) -> Result<usize> {
         let core: &Core = (*self.join).as_ref();
         Ok(core.rows()?.len.div_ceil(MORSEL_ROWS))
     }
 
-    fn local(&self) -> LocalState {
+    fn local(&self) -> OuterLocal {
         let core: &Core = (*self.join).as_ref();
-        Box::new(OuterLocal { core: core.state(), rows: Vec::new() })
+        OuterLocal { core: core.state(), rows: Vec::new() }
     }
 
     fn run_morsel(
         &self,
-        local: &mut LocalState,
+        local: &mut OuterLocal,
         begin: &mut dyn FnMut(usize),
         push: &mut dyn FnMut(Batch) -> Result<Flow>,
     ) -> Result<Morsel> {
-        let Some(local) = local.downcast_mut::<OuterLocal>() else {
-            return Err(Error::internal("a join's outer scan got the state of another operator"));
-        };
         let core: &Core = (*self.join).as_ref();
         let rows = core.rows()?;
         let number = self.next.fetch_add(1, Ordering::Relaxed);

@@ -16,9 +16,9 @@ use super::pairs::{PairFilterState, keep};
 use super::rows::BuildRows;
 use super::spill::{Scratch, SpilledJoin};
 use crate::ExecContext;
-use crate::pipeline::{Flow, LocalState, Operator, Push, Source};
+use crate::pipeline::{DynSource, Flow, Operator, Push};
 use inlay_kernels::equal::retain_equal;
-use inlay_types::{Batch, Error, Result, VECTOR_SIZE, Vector};
+use inlay_types::{Batch, Result, VECTOR_SIZE, Vector};
 use std::sync::Arc;
 
 /// The operator of the probe side's pipeline.
@@ -40,31 +40,27 @@ pub(crate) struct ProbeLocal {
 }
 
 impl Operator for JoinProbe {
-    fn local(&self) -> LocalState {
-        Box::new(self.0.probe_local())
+    type Local = ProbeLocal;
+
+    fn local(&self) -> ProbeLocal {
+        self.0.probe_local()
     }
 
-    fn process(&self, input: Batch, local: &mut LocalState, push: Push<'_>) -> Result<Flow> {
-        let local = local.downcast_mut::<ProbeLocal>().ok_or_else(wrong_state)?;
+    fn process(&self, input: Batch, local: &mut ProbeLocal, push: Push<'_>) -> Result<Flow> {
         self.0.probe(&input, local, push)
     }
 
-    fn flush(&self, local: &mut LocalState, push: Push<'_>) -> Result<Flow> {
-        let local = local.downcast_mut::<ProbeLocal>().ok_or_else(wrong_state)?;
+    fn flush(&self, local: &mut ProbeLocal, push: Push<'_>) -> Result<Flow> {
         match self.0.spill.get() {
             Some(_) => Ok(Flow::More),
             None => self.0.core.flush(&mut local.core, push),
         }
     }
 
-    fn rest(&self, _context: &ExecContext) -> Result<Option<Arc<dyn Source>>> {
+    fn rest(&self, _context: &ExecContext) -> Result<Option<Arc<dyn DynSource>>> {
         let spilled = self.0.spill.get().is_some() && self.0.core.outer.is_none();
         Ok(spilled.then(|| Arc::new(SpilledJoin::new(&self.0)) as _))
     }
-}
-
-fn wrong_state() -> Error {
-    Error::internal("a join's probe side got the state of another operator")
 }
 
 impl HashJoin {

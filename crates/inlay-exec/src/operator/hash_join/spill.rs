@@ -18,7 +18,7 @@ use super::keys::KeyRange;
 use super::outer::JoinOuterScan;
 use super::rows::{BuildRows, Chunk, Collected};
 use crate::ExecContext;
-use crate::pipeline::{Flow, LocalState, Morsel, Push, Source};
+use crate::pipeline::{DynSource, Flow, LocalState, Morsel, Push, Source};
 use crate::spill::{Selection, SpillFile, SpillPartitions, SpilledRows, is_refusal};
 use inlay_types::{Batch, Error, LogicalType, MemoryBudget, Result, VECTOR_SIZE, Vector};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -372,19 +372,19 @@ impl SpilledJoin {
 }
 
 impl Source for SpilledJoin {
+    type Local = ();
+
     fn start(&self, _context: &ExecContext) -> Result<usize> {
         let probe = self.spill()?.probe.finish()?;
         self.probe.set(probe).map_err(|_| Error::internal("a join's files were read twice"))?;
         Ok(PARTITIONS + 1)
     }
 
-    fn local(&self) -> LocalState {
-        Box::new(())
-    }
+    fn local(&self) {}
 
     fn run_morsel(
         &self,
-        _local: &mut LocalState,
+        _local: &mut (),
         begin: &mut dyn FnMut(usize),
         push: &mut dyn FnMut(Batch) -> Result<Flow>,
     ) -> Result<Morsel> {
@@ -422,12 +422,14 @@ impl HashJoinOuter {
         Self { join: Arc::clone(join), scan, spilled }
     }
 
-    fn source(&self) -> &dyn Source {
+    fn source(&self) -> &dyn DynSource {
         if self.join.spill.get().is_some() { &self.spilled } else { &self.scan }
     }
 }
 
 impl Source for HashJoinOuter {
+    type Local = LocalState;
+
     fn start(&self, context: &ExecContext) -> Result<usize> {
         self.source().start(context)
     }

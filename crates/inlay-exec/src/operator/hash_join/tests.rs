@@ -104,7 +104,7 @@ fn run_in(context: &ExecContext, options: JoinOptions, left: &[Batch], right: &[
     let mut workers = [parts.build.local(), parts.build.local()];
     for (number, batch) in build.iter().enumerate() {
         let worker = &mut workers[number % 2];
-        parts.build.start_morsel(number, worker);
+        parts.build.start_morsel(number, worker)?;
         parts.build.consume(batch.clone(), worker)?;
         parts.build.end_morsel(worker)?;
     }

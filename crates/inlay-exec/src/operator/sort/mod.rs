@@ -15,7 +15,7 @@ use crate::concat::{concat_batches, concat_columns};
 use crate::context::ExecContext;
 use crate::expression::{Layout, Program, ProgramState};
 use crate::operator::order::{self, KeyColumn, Order};
-use crate::pipeline::{Flow, Handout, LocalState, Morsel, Sink, Source};
+use crate::pipeline::{Flow, Handout, Morsel, Sink, Source};
 use crate::spill::{SpillFile, SpilledRows, WORKING_MEMORY, is_refusal, rows_size};
 use inlay_sql::plan::SortKey;
 use inlay_types::{
@@ -89,7 +89,8 @@ struct Collected {
     bytes: u64,
 }
 
-struct Local {
+/// What a worker has.
+pub struct Local {
     state: ProgramState,
     collected: Collected,
     morsel: usize,
@@ -404,39 +405,31 @@ fn copied(batch: &Batch) -> Batch {
 }
 
 /// A worker's state, or why it could not be made.
-fn state_of(local: &mut LocalState) -> Result<&mut Local> {
-    if let Some(error) = local.downcast_ref::<Error>() {
-        return Err(error.clone());
-    }
-    local.downcast_mut::<Local>().ok_or_else(|| Error::internal("sort state"))
+fn state_of(local: &mut Result<Local>) -> Result<&mut Local> {
+    local.as_mut().map_err(|error| error.clone())
 }
 
 impl Sink for Sort {
-    fn local(&self) -> LocalState {
-        match Collected::new(&self.budget) {
-            Ok(collected) => Box::new(Local {
-                state: self.keys.state(),
-                collected,
-                morsel: 0,
-                row_in_morsel: 0,
-                bound: None,
-            }),
-            Err(error) => Box::new(error), // Reported by the first `consume`.
-        }
+    /// Why it could not be made is told by the first `consume`, or by `combine`.
+    type Local = Result<Local>;
+
+    fn local(&self) -> Result<Local> {
+        let (state, collected) = (self.keys.state(), Collected::new(&self.budget)?);
+        Ok(Local { state, collected, morsel: 0, row_in_morsel: 0, bound: None })
     }
 
     fn handout(&self) -> Handout {
         Handout::Apart
     }
 
-    fn start_morsel(&self, number: usize, local: &mut LocalState) {
-        if let Some(local) = local.downcast_mut::<Local>() {
+    fn start_morsel(&self, number: usize, local: &mut Result<Local>) {
+        if let Ok(local) = local {
             local.morsel = number;
             local.row_in_morsel = 0;
         }
     }
 
-    fn consume(&self, input: Batch, local: &mut LocalState) -> Result<Flow> {
+    fn consume(&self, input: Batch, local: &mut Result<Local>) -> Result<Flow> {
         let local = state_of(local)?;
         let keys = self.keys.eval_all(&mut local.state, &input)?;
         let key_batch = Batch::new(keys, input.len());
@@ -479,7 +472,7 @@ impl Sink for Sort {
         Ok(Flow::More)
     }
 
-    fn combine(&self, mut local: LocalState) -> Result<()> {
+    fn combine(&self, mut local: Result<Local>) -> Result<()> {
         let local = state_of(&mut local)?;
         if self.keep().is_none() {
             let collected = std::mem::replace(&mut local.collected, Collected::new(&self.budget)?);
@@ -512,27 +505,31 @@ const MORSEL_ROWS: usize = 16 * VECTOR_SIZE;
 /// Fewer of a merged output whose rows are large, so that they are not all in memory again.
 const MORSEL_BYTES: usize = 1 << 20;
 
+fn not_sorted() -> Error {
+    Error::internal("a sort was read before it was finalized")
+}
+
 impl Source for Sort {
+    type Local = ();
+
     fn start(&self, _context: &ExecContext) -> Result<usize> {
         self.next.store(0, Ordering::Relaxed);
         Ok(match self.sorted.get() {
-            None => 0,
+            None => return Err(not_sorted()),
             Some(Sorted::Rows { order, .. }) => order.len().div_ceil(MORSEL_ROWS),
             Some(Sorted::Merging(_)) => usize::MAX,
         })
     }
 
-    fn local(&self) -> LocalState {
-        Box::new(())
-    }
+    fn local(&self) {}
 
     fn run_morsel(
         &self,
-        _local: &mut LocalState,
+        _local: &mut (),
         begin: &mut dyn FnMut(usize),
         push: &mut dyn FnMut(Batch) -> Result<Flow>,
     ) -> Result<Morsel> {
-        let Some(sorted) = self.sorted.get() else { return Ok(Morsel::Exhausted) };
+        let sorted = self.sorted.get().ok_or_else(not_sorted)?;
         let (rows, order) = match sorted {
             Sorted::Rows { rows, order, .. } => (rows, order),
             Sorted::Merging(merge) => return self.merge_morsel(merge, begin, push),

@@ -121,7 +121,7 @@ fn sorted_in(
     for pipeline in &pipelines {
         driver::run(pipeline, context, None)?;
     }
-    let batches = buffer.batches();
+    let batches = buffer.batches().unwrap();
     assert!(batches.iter().all(|batch| (1..=VECTOR_SIZE).contains(&batch.len())));
     let rows = batches
         .iter()

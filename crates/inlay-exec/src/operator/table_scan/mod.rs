@@ -14,7 +14,7 @@ pub use pushdown::{ScanFilters, column_predicate, split_filters};
 use crate::context::ExecContext;
 use crate::dynamic_filter::DynamicFilter;
 use crate::expression::{Filter, FilterState};
-use crate::pipeline::{Flow, Handout, LocalState, Morsel, Source};
+use crate::pipeline::{Flow, Handout, Morsel, Source};
 use inlay_storage::{PreparedPredicate, Prune, RowGroup, Segment, SegmentPredicate, Table, TableSnapshot};
 use inlay_types::{Batch, Error, LogicalType, Result, VECTOR_SIZE, Vector};
 use morsels::{MORSEL_ROWS, Morsels, Span};
@@ -85,7 +85,8 @@ struct ScanFilter {
     optional: bool,
 }
 
-struct Local {
+/// What a worker has.
+pub struct Local {
     /// See [`Morsels::take`].
     kept: Option<usize>,
     /// Row group that `prepared` and `segments` are for.
@@ -436,6 +437,8 @@ fn cost(predicate: &SegmentPredicate, ty: LogicalType) -> u32 {
 }
 
 impl Source for TableScan {
+    type Local = Local;
+
     fn prefer(&self, handout: Handout) {
         *self.handout.lock() = handout;
     }
@@ -469,9 +472,9 @@ impl Source for TableScan {
         Ok(count)
     }
 
-    fn local(&self) -> LocalState {
+    fn local(&self) -> Local {
         let filters = self.started.get().map_or(0, |s| s.filters.len());
-        Box::new(Local {
+        Local {
             kept: None,
             group: None,
             segments: Vec::new(),
@@ -482,17 +485,17 @@ impl Source for TableScan {
             narrowed: Vec::new(),
             positions: Vec::new(),
             residual: self.options.residual.state(),
-        })
+        }
     }
 
     fn run_morsel(
         &self,
-        local: &mut LocalState,
+        local: &mut Local,
         begin: &mut dyn FnMut(usize),
         push: &mut dyn FnMut(Batch) -> Result<Flow>,
     ) -> Result<Morsel> {
-        let local = local.downcast_mut::<Local>().ok_or_else(|| Error::internal("scan state"))?;
-        let Some(started) = self.started.get() else { return Ok(Morsel::Exhausted) };
+        let started =
+            self.started.get().ok_or_else(|| Error::internal("a table scan was read before its start"))?;
         let Some(number) = started.morsels.take(&mut local.kept) else { return Ok(Morsel::Exhausted) };
         let span = &started.morsels.spans()[number];
         begin(number);

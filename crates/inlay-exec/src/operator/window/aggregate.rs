@@ -87,8 +87,9 @@ impl Counts {
     }
 }
 
-/// Whether a function keeps the rows of a group, so that merging states costs as much as adding rows.
-pub(super) fn keeps_rows(kind: AggregateKind) -> bool {
+/// Whether a state grows with its rows, so that merging states costs as much as adding rows: it keeps rows, texts or counts of
+/// values.
+pub(super) fn grows(kind: AggregateKind) -> bool {
     if matches!(kind, AggregateKind::Declared(_)) {
         return kind.is_order_sensitive();
     }
@@ -210,7 +211,7 @@ impl Preparing<'_> {
         if let Some(by_rank) = self.ranks(mask.as_deref())? {
             return Ok(Method::ByRank(by_rank));
         }
-        if is_ordered(function, aggregate) || keeps_rows(aggregate.kind) {
+        if is_ordered(function, aggregate) || grows(aggregate.kind) {
             return Ok(Method::Anew(Anew { mask, before: None }));
         }
         if aggregate.kind == AggregateKind::CountStar {

@@ -99,7 +99,7 @@ fn way(function: &Function) -> Option<Way> {
         let Some(reach) = reach(&function.frame) else { return near(&function.frame) };
         let distinct = function.distinct && callee.kind.is_distinct_sensitive() && !function.args.is_empty();
         let whole = matches!(reach, Reach::All);
-        let grows = aggregate::is_ordered(function, callee) || aggregate::keeps_rows(callee.kind);
+        let grows = aggregate::is_ordered(function, callee) || aggregate::grows(callee.kind);
         return (!distinct && (whole || !grows)).then_some(Way::Running(reach));
     }
     let WindowCallee::Window(callee) = &function.callee else { return None };

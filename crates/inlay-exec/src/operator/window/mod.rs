@@ -30,7 +30,7 @@ use crate::expression::{Layout, ProgramState};
 use crate::operator::leaders::{Collected, Leaders};
 use crate::operator::order::{self, KeyColumn, Order};
 use crate::operator::sort::{Sort, SortOptions};
-use crate::pipeline::{Flow, Handout, LocalState, Morsel, Sink, Source};
+use crate::pipeline::{Flow, Handout, Morsel, Sink, Source};
 use crate::spill::{SpillFile, SpilledRows, WORKING_MEMORY, is_refusal, rows_size};
 use frames::{Chunk, RangeKeys};
 use inlay_kernels::WindowKind;
@@ -113,7 +113,10 @@ impl Part {
         let pieces: Vec<Vector> = pieces.into_iter().filter_map(Mutex::into_inner).collect();
         let ty = self.columns[*column].logical_type().clone();
         let whole = concat_columns(context, std::slice::from_ref(&ty), &[pieces.iter().collect()])?;
-        Ok(whole.into_iter().next().unwrap_or_else(|| Vector::empty(ty)))
+        whole
+            .into_iter()
+            .next()
+            .ok_or_else(|| Error::internal("a column of window functions was not put together"))
     }
 }
 
@@ -161,7 +164,6 @@ pub struct Window {
 
 /// Sorted rows on their way from a sort.
 struct Stream {
-    local: LocalState,
     batches: Vec<Batch>,
     rows: usize,
     exhausted: bool,
@@ -176,7 +178,8 @@ enum Streamed {
     Rows(Vec<Batch>),
 }
 
-struct Local {
+/// What a worker has.
+pub struct Local {
     state: ProgramState,
     morsel: usize,
     batches: Collected,
@@ -185,7 +188,7 @@ struct Local {
     rows: u64,
     memory: Option<Reservation>,
     /// The sort's state, once rows go there.
-    sort: Option<LocalState>,
+    sort: Option<<Sort as Sink>::Local>,
 }
 
 impl Local {
@@ -219,14 +222,7 @@ impl Window {
             group_keys: 0,
         };
         let sort = Sort::new(sort, context)?;
-        let stream = Stream {
-            local: Source::local(&*sort),
-            batches: Vec::new(),
-            rows: 0,
-            exhausted: false,
-            morsels: 0,
-            long: None,
-        };
+        let stream = Stream { batches: Vec::new(), rows: 0, exhausted: false, morsels: 0, long: None };
         Ok(Arc::new(Self {
             spec,
             context: context.clone(),
@@ -369,8 +365,8 @@ impl Window {
             Some(column) => {
                 let vector = part.sorted(context, &Operand::Column(column))?;
                 let key = self.spec.keys.get(self.spec.partition_count);
-                let (descending, nulls_first) = key.map_or((false, false), |k| (k.descending, k.nulls_first));
-                Some(RangeKeys::new(context, vector, descending, nulls_first)?)
+                let key = key.ok_or_else(|| Error::internal("a frame of RANGE without a key to order by"))?;
+                Some(RangeKeys::new(context, vector, key.descending, key.nulls_first)?)
             }
             None => None,
         };
@@ -480,12 +476,11 @@ impl Window {
 
     /// Reads some rows from the sort.
     fn pull(&self, stream: &mut Stream) -> Result<()> {
-        let (mut pulled, mut local) = (Vec::new(), std::mem::replace(&mut stream.local, Box::new(())));
-        let morsel = self.sort.run_morsel(&mut local, &mut |_| {}, &mut |batch| {
+        let mut pulled = Vec::new();
+        let morsel = self.sort.run_morsel(&mut (), &mut |_| {}, &mut |batch| {
             pulled.push(batch);
             Ok(Flow::More)
         });
-        stream.local = local;
         stream.exhausted = morsel? == Morsel::Exhausted;
         stream.rows += pulled.iter().map(Batch::len).sum::<usize>();
         stream.batches.append(&mut pulled);
@@ -602,13 +597,11 @@ fn indivisible(refused: Error) -> Error {
     )
 }
 
-fn wrong_state() -> Error {
-    Error::internal("window state")
-}
-
 impl Sink for Window {
-    fn local(&self) -> LocalState {
-        Box::new(Local {
+    type Local = Local;
+
+    fn local(&self) -> Local {
+        Local {
             state: self.spec.program.state(),
             morsel: 0,
             batches: BTreeMap::new(),
@@ -616,24 +609,21 @@ impl Sink for Window {
             rows: 0,
             memory: None,
             sort: None,
-        })
+        }
     }
 
     fn handout(&self) -> Handout {
         Handout::Apart
     }
 
-    fn start_morsel(&self, number: usize, local: &mut LocalState) {
-        if let Some(local) = local.downcast_mut::<Local>() {
-            local.morsel = number;
-            if let Some(sort) = &mut local.sort {
-                self.sort.start_morsel(number, sort);
-            }
+    fn start_morsel(&self, number: usize, local: &mut Local) {
+        local.morsel = number;
+        if let Some(sort) = &mut local.sort {
+            self.sort.start_morsel(number, sort);
         }
     }
 
-    fn consume(&self, input: Batch, local: &mut LocalState) -> Result<Flow> {
-        let local = local.downcast_mut::<Local>().ok_or_else(wrong_state)?;
+    fn consume(&self, input: Batch, local: &mut Local) -> Result<Flow> {
         let len = input.len();
         let computed = self.spec.program.eval_all(&mut local.state, &input)?;
         let mut columns = input.into_columns();
@@ -655,8 +645,8 @@ impl Sink for Window {
         Ok(Flow::More)
     }
 
-    fn combine(&self, mut local: LocalState) -> Result<()> {
-        let local = local.downcast_mut::<Local>().ok_or_else(wrong_state)?;
+    fn combine(&self, mut local: Local) -> Result<()> {
+        let local = &mut local;
         if local.sort.is_none() && self.leaders.is_some() {
             if local.rows >= REDUCED_ROWS {
                 self.reduce(local)?;
@@ -705,6 +695,8 @@ impl Sink for Window {
 }
 
 impl Source for Window {
+    type Local = ();
+
     fn start(&self, context: &ExecContext) -> Result<usize> {
         self.next.store(0, Ordering::Relaxed);
         match self.stage.get() {
@@ -713,13 +705,11 @@ impl Source for Window {
         }
     }
 
-    fn local(&self) -> LocalState {
-        Box::new(())
-    }
+    fn local(&self) {}
 
     fn run_morsel(
         &self,
-        _local: &mut LocalState,
+        _local: &mut (),
         begin: &mut dyn FnMut(usize),
         push: &mut dyn FnMut(Batch) -> Result<Flow>,
     ) -> Result<Morsel> {

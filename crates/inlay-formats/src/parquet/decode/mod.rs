@@ -327,7 +327,7 @@ impl Column {
         }
         let mut values = Buffer::zeroed(count * size_of::<View>());
         let mut at = 0;
-        views_of(bytes.bytes(), &mut at, 0, values.typed_mut().unwrap_or_default())?;
+        views_of(bytes.bytes(), &mut at, 0, values.make_mut())?;
         if self.layout == Layout::Text {
             check_text(bytes.bytes(), 0, at)?;
         }
@@ -340,7 +340,7 @@ impl Column {
 
     fn numbers<N: Number>(&mut self, number: N, len: usize) -> Read<Vector> {
         let mut data = Buffer::zeroed(len * size_of::<N::Out>());
-        let out = data.typed_mut::<N::Out>().unwrap_or_default();
+        let out = data.make_mut::<N::Out>();
         let (mut row, mut validity) = (0, Validity::new(len));
         while row < len {
             let mut codes = std::mem::take(&mut self.codes);
@@ -357,7 +357,7 @@ impl Column {
 
     fn bits(&mut self, len: usize) -> Read<Vector> {
         let mut data = Buffer::zeroed(len);
-        let out = data.typed_mut::<u8>().unwrap_or_default();
+        let out = data.make_mut::<u8>();
         let (mut row, mut validity) = (0, Validity::new(len));
         while row < len {
             let mut codes = std::mem::take(&mut self.codes);
@@ -377,7 +377,7 @@ impl Column {
         let mut validity = Validity::new(len);
         let mut row = 0;
         let mut codes = Buffer::zeroed(len * 4);
-        let out = codes.typed_mut::<u32>().unwrap_or_default();
+        let out = codes.make_mut::<u32>();
         while row < len {
             let (page, words) = self.current()?;
             if !page.has_codes() || words.is_none_or(|words| words.shared.is_none()) {
@@ -397,7 +397,7 @@ impl Column {
             return Ok(Vector::dictionary(Arc::clone(shared), codes, len, validity.finish()));
         }
         let mut data = Buffer::zeroed(len * size_of::<View>());
-        let views = data.typed_mut::<View>().unwrap_or_default();
+        let views = data.make_mut::<View>();
         if let Some(words) = words {
             let known = words.values.typed::<View>();
             for (view, &code) in views[..row].iter_mut().zip(codes.typed::<u32>()) {
@@ -450,7 +450,7 @@ fn words<N: Number>(number: N, bytes: &Buffer, count: usize) -> Read<Words> {
     let size = count.checked_mul(number.width()).filter(|&size| size <= bytes.size());
     let size = size.ok_or(Damage("a dictionary that is cut"))?;
     let mut values = Buffer::zeroed(count * size_of::<N::Out>());
-    number.decode(&bytes.bytes()[..size], values.typed_mut().unwrap_or_default())?;
+    number.decode(&bytes.bytes()[..size], values.make_mut())?;
     Ok(Words { values, count, heap: None, shared: None })
 }
 

@@ -12,7 +12,7 @@ use crate::function::AggregateFunction;
 use inlay_types::hash;
 use inlay_types::limits;
 use inlay_types::view::prefetch;
-use inlay_types::{LogicalType, PhysicalType, Result, VECTOR_SIZE, Vector};
+use inlay_types::{Error, LogicalType, PhysicalType, Result, VECTOR_SIZE, Vector};
 
 /// Rows between two looks at whether the statement was cancelled.
 pub(super) const CHECK_ROWS: usize = 1 << 15;
@@ -120,7 +120,12 @@ impl Counts {
 
     /// Adds pairs that have their counts, and when they were seen first.
     pub(super) fn restore(&mut self, columns: &[&Vector], groups: GroupIds<'_>) -> Result<()> {
-        let [values, counts, firsts] = columns else { return Ok(()) };
+        let [values, counts, firsts] = columns else {
+            return Err(Error::internal(format!(
+                "pairs with counts were restored from {} columns",
+                columns.len()
+            )));
+        };
         let [values, counts, firsts] = [values, counts, firsts].map(|column| flat(column));
         let (counts, firsts) = (counts.values::<u64>(), firsts.values::<u64>());
         for from in (0..groups.len()).step_by(CHECK_ROWS) {

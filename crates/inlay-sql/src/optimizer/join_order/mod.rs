@@ -14,7 +14,7 @@ mod graph;
 
 use super::column_set::ColumnSet;
 use super::properties::can_fail;
-use super::rewrite::{map_inputs, with_stack};
+use super::rewrite::{map_inputs, not_chosen, with_stack};
 use super::statistics::Estimator;
 use crate::plan::{ColumnId, Columns, Expr, JoinKind, Plan};
 use graph::Graph;
@@ -132,7 +132,7 @@ fn collect(plan: Plan, group: &mut Group, columns: &Columns, estimator: &mut Est
             group.graph.attach(kind, right, relation, conditions);
         }
         plan @ Plan::Filter { .. } if starts_group(&plan) => {
-            let Plan::Filter { input, predicates } = plan else { return Ok(()) };
+            let Plan::Filter { input, predicates } = plan else { return Err(not_chosen("join_order")) };
             with_stack(|| collect(*input, group, columns, estimator))?;
             group.graph.conditions.extend(predicates);
         }

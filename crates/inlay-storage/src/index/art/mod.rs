@@ -486,7 +486,7 @@ impl Art {
     fn count_change(&mut self, place: Place, change: i64) {
         self.len = self.len.wrapping_add_signed(change);
         self.dirty = true;
-        let Some(group) = self.groups.get_mut(place.group) else { return };
+        let group = self.groups.get_mut(place.group).expect("the entry came or went in a part of this group");
         group.len = group.len.wrapping_add_signed(change);
         group.dirty = true;
         if let Some(slot) = group.slots.get_mut().and_then(|slots| slots.get_mut(place.slot)) {

@@ -155,7 +155,7 @@ impl<const N: usize> Sorted<N> {
     }
 
     fn remove(&mut self, byte: u8) {
-        let Some(at) = self.find(byte) else { return };
+        let at = self.find(byte).expect("the child that goes is there");
         let count = usize::from(self.count);
         self.keys.copy_within(at + 1..count, at);
         self.children.copy_within(at + 1..count, at);
@@ -294,21 +294,19 @@ impl Nodes {
         match node.kind() {
             Kind::Node4 => {
                 let node = self.n4.get_mut(node.index());
-                if let Some(at) = node.find(byte) {
-                    node.children[at] = child;
-                }
+                let at = node.find(byte).expect("the child that is replaced is there");
+                node.children[at] = child;
             }
             Kind::Node16 => {
                 let node = self.n16.get_mut(node.index());
-                if let Some(at) = node.find(byte) {
-                    node.children[at] = child;
-                }
+                let at = node.find(byte).expect("the child that is replaced is there");
+                node.children[at] = child;
             }
             Kind::Node48 => {
                 let node = self.n48.get_mut(node.index());
-                if let Some(place) = node.places[usize::from(byte)].checked_sub(1) {
-                    node.children[usize::from(place)] = child;
-                }
+                let place = node.places[usize::from(byte)].checked_sub(1);
+                let place = place.expect("the child that is replaced is there");
+                node.children[usize::from(place)] = child;
             }
             Kind::Node256 => self.n256.get_mut(node.index()).children[usize::from(byte)] = child,
             Kind::Empty | Kind::Leaf => {}
@@ -324,7 +322,8 @@ impl Nodes {
             Kind::Node48 => {
                 let node = self.n48.get_mut(node.index());
                 // A place freed by a removal may lie anywhere.
-                let place = node.children.iter().position(|c| c.is_empty()).unwrap_or(0);
+                let place = node.children.iter().position(|c| c.is_empty());
+                let place = place.expect("a node that was grown has room");
                 node.children[place] = child;
                 node.places[usize::from(byte)] = place as u8 + 1;
                 node.count += 1;

@@ -101,7 +101,7 @@ impl Store {
         let limit = home.file().space().used_count();
         let mut moves = Moves::default();
         let mut rewrite = HashSet::new();
-        for (id, column, stored) in behind(done, limit, &mut rewrite) {
+        for (id, column, stored) in behind(done, limit, &mut rewrite)? {
             check_interrupt()?;
             if stored.ptr().block_count() > home.file().space().largest_free {
                 continue;
@@ -144,11 +144,15 @@ fn behind(
     done: &Checkpointed,
     limit: u64,
     rewrite: &mut HashSet<ObjectId>,
-) -> Vec<(ObjectId, Arc<Column>, Stored)> {
+) -> Result<Vec<(ObjectId, Arc<Column>, Stored)>> {
     let mut found = Vec::new();
     for (id, in_file) in &done.tables {
-        // A table that cannot be read is left as it is.
-        let Ok(table) = in_file.slot.table() else { continue };
+        let table = match in_file.slot.table() {
+            Ok(table) => table,
+            // A damaged table is left as it is.
+            Err(Error::Corrupt { .. }) => continue,
+            Err(error) => return Err(error),
+        };
         let own = [Some(&in_file.directory), in_file.statistics.as_ref()];
         if own.into_iter().flatten().any(|object| object.ptr.end() > limit) {
             rewrite.insert(*id);
@@ -162,7 +166,7 @@ fn behind(
     }
     found.sort_unstable_by_key(|(_, _, stored)| Reverse(stored.ptr().block));
     found.dedup_by_key(|(_, _, stored)| stored.ptr().block);
-    found
+    Ok(found)
 }
 
 /// Moves pages of indexes that end behind block `limit`; their tables are entered in `rewrite`, as directories name the
@@ -175,7 +179,7 @@ fn move_pages(
     writes: &mut TableWrites,
 ) -> Result<()> {
     for (id, in_file) in &done.tables {
-        for handle in in_file.indexes() {
+        for handle in in_file.indexes()? {
             let flushed = match handle.flush_packed(home, *id, limit) {
                 Ok(flushed) => flushed,
                 // An index that cannot be read is left as it is.

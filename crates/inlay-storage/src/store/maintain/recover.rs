@@ -240,7 +240,7 @@ impl Rescue {
     /// Does the transactions of the log again, as far as that can be.
     fn replay_log(&mut self, disk: &Arc<dyn Disk>, path: &Path, state: &mut State) -> Result<()> {
         if self.root.is_none() {
-            if disk.exists(&wal_path(path)).unwrap_or(false) {
+            if disk.exists(&wal_path(path)).unwrap_or(true) {
                 self.report.add("log", "", "all of it: without headers nothing says where it goes on");
             }
             return Ok(());

@@ -38,7 +38,7 @@ impl Store {
         let mut space = Vec::new();
         for _ in 0..SPACE_TRIES {
             let mut reached = check.reached.clone();
-            self.add_known(&done, &mut reached);
+            self.add_known(&done, &mut reached)?;
             space = check.space(reached);
             if space.is_empty() {
                 break;
@@ -53,19 +53,26 @@ impl Store {
     }
 
     /// Adds what is in use without being reached from the catalog by way of row groups.
-    fn add_known(&self, done: &Checkpointed, reached: &mut HashMap<u64, ObjectPtr>) {
-        let Some(home) = self.home() else { return };
-        let objects = done.tables.values().filter_map(|in_file| in_file.objects(home).ok()).flatten();
+    fn add_known(&self, done: &Checkpointed, reached: &mut HashMap<u64, ObjectPtr>) -> Result<()> {
+        let Some(home) = self.home() else { return Ok(()) };
         let mut reach = |ptr: ObjectPtr| {
             reached.entry(ptr.block).or_insert(ptr);
         };
-        objects.for_each(|object| reach(object.ptr));
+        for in_file in done.tables.values() {
+            match in_file.objects(home) {
+                Ok(objects) => objects.into_iter().for_each(|object| reach(object.ptr)),
+                // Damage was found, and noted, on the way from the root.
+                Err(Error::Corrupt { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
         let tip = Arc::clone(&self.commits.lock().tip);
         for object in tip.objects() {
             let Object::Table(slot) = object else { continue };
             let columns = slot.loaded().into_iter().flat_map(|table| columns_in_file(table));
             columns.for_each(|stored| reach(stored.ptr()));
         }
+        Ok(())
     }
 }
 

@@ -10,6 +10,8 @@
 //! side came in the order of the slots (as clustered keys do). If all keys are distinct, or only membership matters, a
 //! probe finds at most one place.
 
+#![expect(unsafe_code, reason = "the directory is written by all workers")]
+
 pub(crate) mod direct;
 pub(crate) mod hashed;
 pub(crate) mod rank;
