@@ -1,0 +1,85 @@
+//! Aggregate functions: a value for each group of rows.
+
+use super::output::inlay_output;
+use super::{Arguments, Declared, Destroy, User, create, inlay_call, inlay_function_flags, type_of};
+use crate::connection::inlay_connection;
+use crate::failure::{ErrorOut, guard, inlay_status};
+use crate::kinds::inlay_array;
+use crate::pointers::{Handle, Items, Text, null};
+use inlay::Result;
+use inlay::external::{Callee, ExternalAggregate, ExternalStates, FunctionKind, GroupedRows};
+use inlay::types::{LogicalType, Vector};
+use std::ffi::{c_char, c_void};
+use std::sync::Arc;
+
+/// Computes the values of group_count groups. Rows of a group lie behind each other in the arrays: those of group i from ends[i - 1], or
+/// 0, to ends[i].
+pub type inlay_aggregate_function = Option<
+    unsafe extern "C" fn(
+        call: *mut inlay_call,
+        arguments: *const inlay_array,
+        argument_count: usize,
+        ends: *const u32,
+        group_count: usize,
+        output: *mut inlay_output,
+    ),
+>;
+
+#[derive(Debug)]
+struct Aggregate {
+    name: String,
+    returns: LogicalType,
+    function: unsafe extern "C" fn(
+        *mut inlay_call,
+        *const inlay_array,
+        usize,
+        *const u32,
+        usize,
+        *mut inlay_output,
+    ),
+    user: User,
+}
+
+impl ExternalAggregate for Aggregate {
+    fn call(&self, rows: GroupedRows<'_>) -> Result<Vector> {
+        let arguments = Arguments::new(rows.args, rows.rows())?;
+        let mut output = inlay_output::new(&self.returns, rows.groups())?;
+        let mut call = inlay_call::new(&self.user);
+        let (arrays, count) = (arguments.arrays.as_ptr(), arguments.arrays.len());
+        let (ends, groups) = (rows.ends.as_ptr(), rows.groups());
+        // SAFETY: the program's function, called as it was declared; all pointers live as long as the call.
+        unsafe { (self.function)(&raw mut call, arrays, count, ends, groups, &raw mut output) };
+        call.finish(&self.name)?;
+        output.finish(groups)
+    }
+
+    /// It sees all rows of a group at once.
+    fn states(&self) -> Option<Box<dyn ExternalStates>> {
+        None
+    }
+}
+
+/// Makes an aggregate callable in SQL; as inlay_create_scalar_function otherwise.
+#[unsafe(no_mangle)]
+pub extern "C" fn inlay_create_aggregate_function(
+    connection: Handle<'_, inlay_connection>,
+    name: Text<'_>,
+    argument_types: Items<'_, *const c_char>,
+    argument_count: usize,
+    returns: Text<'_>,
+    flags: inlay_function_flags,
+    function: inlay_aggregate_function,
+    user_data: *mut c_void,
+    destroy: Destroy,
+    error: ErrorOut<'_>,
+) -> inlay_status {
+    let user = User::new(user_data, destroy);
+    guard(error, || {
+        let function = function.ok_or_else(|| null("function"))?;
+        let returns = type_of(returns.get("returns")?)?;
+        let declared = Declared { name, argument_types, argument_count, flags };
+        let definition = declared.definition(FunctionKind::Aggregate, returns.clone())?;
+        let aggregate = Aggregate { name: definition.name.clone(), returns, function, user };
+        create(connection, definition, Callee::Aggregate(Arc::new(aggregate)))
+    })
+}

@@ -1,0 +1,72 @@
+//! Scalar functions: a value for each row.
+
+use super::output::inlay_output;
+use super::{Arguments, Declared, Destroy, User, create, inlay_call, inlay_function_flags, type_of};
+use crate::connection::inlay_connection;
+use crate::failure::{ErrorOut, guard, inlay_status};
+use crate::kinds::inlay_array;
+use crate::pointers::{Handle, Items, Text, null};
+use inlay::Result;
+use inlay::external::{Callee, ExternalFunction, FunctionKind, Kept};
+use inlay::types::{LogicalType, Vector};
+use std::ffi::{c_char, c_void};
+use std::sync::Arc;
+
+/// Computes the values of row_count rows, which are in the arrays of the arguments.
+pub type inlay_scalar_function = Option<
+    unsafe extern "C" fn(
+        call: *mut inlay_call,
+        arguments: *const inlay_array,
+        argument_count: usize,
+        row_count: usize,
+        output: *mut inlay_output,
+    ),
+>;
+
+#[derive(Debug)]
+struct Scalar {
+    name: String,
+    returns: LogicalType,
+    function: unsafe extern "C" fn(*mut inlay_call, *const inlay_array, usize, usize, *mut inlay_output),
+    user: User,
+}
+
+impl ExternalFunction for Scalar {
+    fn call(&self, args: &[Vector], len: usize, _kept: &Kept) -> Result<Vector> {
+        let arguments = Arguments::new(args, len)?;
+        let mut output = inlay_output::new(&self.returns, len)?;
+        let mut call = inlay_call::new(&self.user);
+        let (arrays, count) = (arguments.arrays.as_ptr(), arguments.arrays.len());
+        // SAFETY: the program's function, called as it was declared; all pointers live as long as the call.
+        unsafe { (self.function)(&raw mut call, arrays, count, len, &raw mut output) };
+        call.finish(&self.name)?;
+        output.finish(len)
+    }
+}
+
+/// Makes a function callable in SQL, by all connections of the database: types are written as SQL writes them. Several of a name differ in
+/// the types of their arguments. user_data is given to the function, and to destroy, if that is not NULL, when it is not called any
+/// more, or could not be made.
+#[unsafe(no_mangle)]
+pub extern "C" fn inlay_create_scalar_function(
+    connection: Handle<'_, inlay_connection>,
+    name: Text<'_>,
+    argument_types: Items<'_, *const c_char>,
+    argument_count: usize,
+    returns: Text<'_>,
+    flags: inlay_function_flags,
+    function: inlay_scalar_function,
+    user_data: *mut c_void,
+    destroy: Destroy,
+    error: ErrorOut<'_>,
+) -> inlay_status {
+    let user = User::new(user_data, destroy);
+    guard(error, || {
+        let function = function.ok_or_else(|| null("function"))?;
+        let returns = type_of(returns.get("returns")?)?;
+        let declared = Declared { name, argument_types, argument_count, flags };
+        let definition = declared.definition(FunctionKind::Scalar, returns.clone())?;
+        let scalar = Scalar { name: definition.name.clone(), returns, function, user };
+        create(connection, definition, Callee::Scalar(Arc::new(scalar)))
+    })
+}

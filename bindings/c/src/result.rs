@@ -1,0 +1,338 @@
+//! Answers of statements: what they are, and their rows as a stream of chunks or all at once.
+
+use crate::chunk::inlay_chunk;
+use crate::column::{self, Prepared};
+use crate::failure::{ErrorOut, guard, inlay_status, plain};
+use crate::kinds::{INLAY_TYPE_NULL, id_of, inlay_type_id};
+use crate::plain::Plain;
+use crate::pointers::{Handle, Made, Out, Shared, given, here, make, make_some, put, text_of};
+use crate::types::inlay_type;
+use inlay::{Chunk, Command, Connection, Cursor, Error, Host, QueryResult, Result, ResultKind, Unread};
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::ffi::{CString, c_char};
+use std::ptr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock, OnceLock};
+
+/// What kind of answer a result is.
+pub type inlay_result_kind = u32;
+/// Of a statement that gives and changes nothing.
+pub const INLAY_RESULT_NOTHING: inlay_result_kind = 0;
+/// Rows of a query.
+pub const INLAY_RESULT_ROWS: inlay_result_kind = 1;
+/// Of a statement that changes rows; how many is also there as a row of the column "Count".
+pub const INLAY_RESULT_CHANGED: inlay_result_kind = 2;
+
+/// The answer of a statement. Its rows are read either as chunks, once, or as whole columns and values, as often as wanted: then all
+/// of them are computed and kept. What functions say of its columns belongs to it, and is there until the last who holds it lets go.
+pub struct inlay_result {
+    references: AtomicUsize,
+    process: u32,
+    header: QueryResult,
+    host: Option<Arc<dyn Host>>,
+    names: OnceLock<Vec<CString>>,
+    tag: OnceLock<CString>,
+    rows: Mutex<Rows>,
+    whole: OnceLock<Whole>,
+}
+
+/// Where the rows are.
+enum Rows {
+    /// None was read.
+    Unread(Cursor),
+    /// Some were read as chunks.
+    Streamed(Cursor),
+    /// They are all there, and so many were read as chunks.
+    Whole(usize),
+    /// Somebody else has them.
+    Gone,
+}
+
+/// All rows, and what was made of them.
+pub struct Whole {
+    pub rows: QueryResult,
+    /// It keeps the database open, where rows are read when they are asked for.
+    _connection: Connection,
+    pub views: Vec<OnceLock<Prepared>>,
+    pub plains: Mutex<HashMap<(usize, inlay_type_id), Arc<Plain>>>,
+    /// Single values as text or bytes, which end with NUL.
+    pub texts: Mutex<HashMap<(usize, usize, bool), Box<[u8]>>>,
+}
+
+/// What a run gives.
+pub type Answer = (Cursor, Option<Arc<dyn Host>>);
+
+impl inlay_result {
+    /// The answer that a cursor is at the beginning of.
+    pub fn new(cursor: Cursor, host: Option<Arc<dyn Host>>) -> Self {
+        Self {
+            references: AtomicUsize::new(1),
+            process: here(),
+            header: cursor.header().clone(),
+            host,
+            names: OnceLock::new(),
+            tag: OnceLock::new(),
+            rows: Mutex::new(Rows::Unread(cursor)),
+            whole: OnceLock::new(),
+        }
+    }
+
+    /// Runs something, and puts its answer to its place; all of it is run where there is none.
+    pub fn put(place: Out<'_, Shared<Self>>, run: impl FnOnce() -> Result<Answer>) -> Result<()> {
+        let Some(place) = place else {
+            let (mut cursor, host) = run()?;
+            return cursor.take_rest().run_to_end(host.as_ref());
+        };
+        place.write(Shared::none());
+        let (cursor, host) = run()?;
+        place.write(Shared::of(Self::new(cursor, host)));
+        Ok(())
+    }
+
+    /// All rows.
+    pub fn whole(&self) -> Result<&Whole> {
+        self.check_process()?;
+        if let Some(whole) = self.whole.get() {
+            return Ok(whole);
+        }
+        let mut rows = self.rows.lock();
+        if let Some(whole) = self.whole.get() {
+            return Ok(whole);
+        }
+        match std::mem::replace(&mut *rows, Rows::Gone) {
+            Rows::Unread(cursor) => {
+                let connection = cursor.connection().clone();
+                let all = cursor.into_result(self.host.as_ref())?;
+                *rows = Rows::Whole(0);
+                let views = all.types().iter().map(|_| OnceLock::new()).collect();
+                let (plains, texts) = (Mutex::default(), Mutex::default());
+                Ok(self.whole.get_or_init(|| Whole {
+                    rows: all,
+                    _connection: connection,
+                    views,
+                    plains,
+                    texts,
+                }))
+            }
+            other => {
+                let is_streamed = matches!(other, Rows::Streamed(_));
+                *rows = other;
+                Err(read_already(is_streamed))
+            }
+        }
+    }
+
+    /// The next rows that lie together.
+    fn next_chunk(&self) -> Result<Option<Chunk>> {
+        self.check_process()?;
+        let mut rows = self.rows.lock();
+        if let Rows::Unread(_) = *rows
+            && let Rows::Unread(cursor) = std::mem::replace(&mut *rows, Rows::Gone)
+        {
+            *rows = Rows::Streamed(cursor);
+        }
+        match &mut *rows {
+            Rows::Streamed(cursor) => {
+                Ok(cursor.next_batch(self.host.as_ref())?.map(|batch| Chunk::new(&batch)))
+            }
+            Rows::Whole(next) => {
+                let Some(whole) = self.whole.get().filter(|whole| *next < whole.rows.row_count()) else {
+                    return Ok(None);
+                };
+                let (_, batch) = whole.rows.slice(*next..whole.rows.row_count()).part_at(0)?;
+                *next += batch.len();
+                Ok(Some(Chunk::new(&batch)))
+            }
+            Rows::Unread(_) | Rows::Gone => Err(read_already(false)),
+        }
+    }
+
+    /// All rows that were not read, for who reads them otherwise.
+    pub fn take(&self) -> Result<Unread> {
+        self.check_process()?;
+        let mut rows = self.rows.lock();
+        if let (Rows::Whole(_), Some(whole)) = (&*rows, self.whole.get()) {
+            return Ok(whole.rows.clone().into());
+        }
+        match std::mem::replace(&mut *rows, Rows::Gone) {
+            Rows::Unread(mut cursor) | Rows::Streamed(mut cursor) => Ok(cursor.take_rest()),
+            Rows::Whole(_) | Rows::Gone => Err(read_already(false)),
+        }
+    }
+
+    /// Fails unless there is such a column.
+    pub fn check_column(&self, column: usize) -> Result<()> {
+        let count = self.header.types().len();
+        if column < count {
+            return Ok(());
+        }
+        Err(Error::invalid_argument(format!("there is no column {column}: the result has {count}")))
+    }
+
+    fn check_process(&self) -> Result<()> {
+        if self.process == here() {
+            return Ok(());
+        }
+        let message = "the result was made by the process that this one was forked from".to_string();
+        Err(Error::Closed { message })
+    }
+
+    fn row_count(&self) -> Result<usize> {
+        if let Rows::Streamed(cursor) = &*self.rows.lock() {
+            let known = cursor.row_count().and_then(|count| usize::try_from(count).ok());
+            return known.ok_or_else(|| read_already(true));
+        }
+        Ok(self.whole()?.rows.row_count())
+    }
+}
+
+fn read_already(is_streamed: bool) -> Error {
+    let message = if is_streamed {
+        "the rows of this result are being read as chunks, and are not kept"
+    } else {
+        "the rows of this result were handed over, or could not be computed"
+    };
+    Error::Closed { message: message.to_string() }.with_hint("run the statement again")
+}
+
+/// The result behind a handle.
+pub fn of<'a>(result: Handle<'a, inlay_result>) -> Result<&'a inlay_result> {
+    given(result, "result")
+}
+
+/// A command's words, which stay where they are.
+pub fn command_text(command: Command) -> *const c_char {
+    static TEXTS: LazyLock<Mutex<HashMap<&'static str, CString>>> = LazyLock::new(Mutex::default);
+    let tag = command.tag();
+    // The bytes of a text stay where they are when the map grows.
+    TEXTS.lock().entry(tag).or_insert_with(|| text_of(tag)).as_ptr()
+}
+
+/// One more holds the result, who lets go of it by inlay_result_release. Any thread may.
+#[unsafe(no_mangle)]
+pub extern "C" fn inlay_result_retain(result: Handle<'_, inlay_result>) {
+    if let Some(result) = result {
+        result.references.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Lets go of a result, which is freed when nobody holds it any more, with all that belongs to it.
+#[unsafe(no_mangle)]
+pub extern "C" fn inlay_result_release(result: Option<&mut Shared<inlay_result>>) {
+    if let Some(result) = result {
+        result.release(|result| {
+            result.references.fetch_sub(1, Ordering::AcqRel) == 1 && result.process == here()
+        });
+    }
+}
+
+/// What kind of answer it is.
+#[unsafe(no_mangle)]
+pub extern "C" fn inlay_result_get_kind(result: Handle<'_, inlay_result>) -> inlay_result_kind {
+    plain(INLAY_RESULT_NOTHING, || {
+        Some(match result?.header.kind() {
+            ResultKind::Rows => INLAY_RESULT_ROWS,
+            ResultKind::Changed(_) => INLAY_RESULT_CHANGED,
+            ResultKind::Done => INLAY_RESULT_NOTHING,
+        })
+    })
+}
+
+/// What was done: "INSERT", "CREATE TABLE"; a constant.
+#[unsafe(no_mangle)]
+pub extern "C" fn inlay_result_command(result: Handle<'_, inlay_result>) -> *const c_char {
+    plain(ptr::null(), || Some(command_text(result?.header.command())))
+}
+
+/// What was done and to how many rows, as PostgreSQL tells it: "INSERT 0 3". It belongs to the result.
+#[unsafe(no_mangle)]
+pub extern "C" fn inlay_result_tag(result: Handle<'_, inlay_result>) -> *const c_char {
+    plain(ptr::null(), || {
+        let result = result?;
+        Some(result.tag.get_or_init(|| text_of(&result.header.command_tag())).as_ptr())
+    })
+}
+
+/// How many rows the statement changed; -1 for one that changes none.
+#[unsafe(no_mangle)]
+pub extern "C" fn inlay_result_changed_rows(result: Handle<'_, inlay_result>) -> i64 {
+    plain(-1, || result?.header.changed_rows().and_then(|count| i64::try_from(count).ok()))
+}
+
+/// How many rows there are; all of them are computed for that.
+#[unsafe(no_mangle)]
+pub extern "C" fn inlay_result_row_count(
+    result: Handle<'_, inlay_result>,
+    count: Out<'_, usize>,
+    error: ErrorOut<'_>,
+) -> inlay_status {
+    guard(error, || put(count, of(result)?.row_count()?, "count"))
+}
+
+/// How many columns there are.
+#[unsafe(no_mangle)]
+pub extern "C" fn inlay_result_column_count(result: Handle<'_, inlay_result>) -> usize {
+    plain(0, || result.map(|result| result.header.types().len()))
+}
+
+/// The name of a column, from 0; it belongs to the result. NULL if there is none.
+#[unsafe(no_mangle)]
+pub extern "C" fn inlay_result_column_name(result: Handle<'_, inlay_result>, column: usize) -> *const c_char {
+    plain(ptr::null(), || {
+        let result = result?;
+        let made = || result.header.names().iter().map(|name| text_of(name)).collect();
+        result.names.get_or_init(made).get(column).map(|name| name.as_ptr())
+    })
+}
+
+/// The number of the type of a column, from 0; INLAY_TYPE_NULL if there is none.
+#[unsafe(no_mangle)]
+pub extern "C" fn inlay_result_column_type(result: Handle<'_, inlay_result>, column: usize) -> inlay_type_id {
+    plain(INLAY_TYPE_NULL, || result?.header.types().get(column).map(id_of))
+}
+
+/// The type of a column with all its parts. To be freed by inlay_type_free.
+#[unsafe(no_mangle)]
+pub extern "C" fn inlay_result_column_full_type(
+    result: Handle<'_, inlay_result>,
+    column: usize,
+    type_: Out<'_, Made<inlay_type>>,
+    error: ErrorOut<'_>,
+) -> inlay_status {
+    guard(error, || {
+        make(type_, "type", || {
+            let result = of(result)?;
+            result.check_column(column)?;
+            Ok(inlay_type::new(result.header.types()[column].clone()))
+        })
+    })
+}
+
+/// The next rows, some thousand or fewer; NULL behind the last. To be freed by inlay_chunk_free. Rows that were not computed yet are
+/// computed by this call, which an interrupt of the connection ends.
+#[unsafe(no_mangle)]
+pub extern "C" fn inlay_result_next_chunk(
+    result: Handle<'_, inlay_result>,
+    chunk: Out<'_, Made<inlay_chunk>>,
+    error: ErrorOut<'_>,
+) -> inlay_status {
+    guard(error, || make_some(chunk, "chunk", || Ok(of(result)?.next_chunk()?.map(inlay_chunk::new))))
+}
+
+/// A column of all rows as a chunk that has it alone, for nested values. To be freed by inlay_chunk_free.
+#[unsafe(no_mangle)]
+pub extern "C" fn inlay_result_column_chunk(
+    result: Handle<'_, inlay_result>,
+    column: usize,
+    chunk: Out<'_, Made<inlay_chunk>>,
+    error: ErrorOut<'_>,
+) -> inlay_status {
+    guard(error, || {
+        make(chunk, "chunk", || {
+            let result = of(result)?;
+            result.check_column(column)?;
+            Ok(inlay_chunk::new(column::chunk_of(&result.whole()?.rows, column)?))
+        })
+    })
+}
