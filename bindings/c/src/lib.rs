@@ -19,6 +19,7 @@
 
 // The names are those of C. What callers promise is in the header.
 #![allow(non_camel_case_types)]
+#![expect(unsafe_code, reason = "every function is called from C")]
 
 mod adbc;
 mod appender;
