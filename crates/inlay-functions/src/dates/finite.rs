@@ -72,7 +72,8 @@ pub(super) fn map_finite<A: Native, O: Native>(
 /// arguments are.
 pub(super) fn hide_infinite(args: &[&Vector], len: usize, out: &mut Vector) {
     for arg in args {
-        let is_temporal = matches!(arg.logical_type(), Date | Timestamp | TimestampTz);
+        let ty = arg.logical_type();
+        let is_temporal = ty == Date || ty.is_timestamp();
         if !is_temporal || arg.is_constant_null() {
             continue;
         }
