@@ -190,7 +190,11 @@ impl StatementHandle {
     /// The parameters of the statement, by position and by name, with the types that it converts them to where those are known.
     pub fn parameter_schema(&self) -> Outcome<ArrowSchema> {
         let state = self.state.lock();
-        let parameters = self.session.engine.prepare(state.text()?)?.describe(None)?.parameters;
+        let statements = sql::statements(state.text()?)?;
+        let parameters = match statements.last() {
+            Some(last) => self.session.engine.prepare(&last.sql)?.describe(None)?.parameters,
+            None => Vec::new(),
+        };
         let field = |parameter: &ParameterShape| {
             // Those by position have no names.
             let name = parameter.name.clone().unwrap_or_default();

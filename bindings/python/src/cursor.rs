@@ -72,10 +72,18 @@ impl Unread {
 }
 
 impl Cursor {
-    /// At the first row of an answer.
+    /// At the first row of an answer, whose moments are shown in the session's time zone.
     pub fn new(rows: inlay::Cursor, host: Option<Arc<PythonHost>>) -> Self {
+        let zone = zone_of(rows.header(), rows.connection());
+        Self::in_zone(rows, host, zone)
+    }
+
+    /// At the first row of an answer; `zone` names the session's time zone, if it matters.
+    pub fn in_zone(rows: inlay::Cursor, host: Option<Arc<PythonHost>>, zone: Option<String>) -> Self {
         let (header, connection) = (rows.header().clone(), rows.connection().clone());
-        let (zone, row_count) = (zone_of(&header, &connection), rows.row_count());
+        let row_count = rows.row_count();
+        // It has the tables of the statement, which rows that are there do not need.
+        let host = host.filter(|_| !rows.is_complete());
         let state = Mutex::new(State { rows, caches: Vec::new(), turns: 0 });
         Self { header, zone, row_count, connection, host, state, columns: Mutex::default() }
     }
@@ -107,9 +115,12 @@ impl Cursor {
             if std::mem::replace(turns, rows.turns()) != *turns {
                 caches.clear();
             }
-            let next = unwrapped(py, rows.next_range(None, limit - tuples.len()))?;
+            let next = unwrapped(py, rows.peek(None, limit - tuples.len()))?;
             let Some((batch, range)) = next else { break };
+            let count = range.len();
             rows::tuples(py, &shown, batch, range, caches, &mut tuples)?;
+            // What failed to become objects is there to be fetched again.
+            rows.skip(count);
         }
         Ok(tuples)
     }

@@ -38,7 +38,8 @@ impl Answer {
     }
 
     fn cursor(&self) -> Cursor {
-        Cursor::new(inlay::Cursor::new(self.connection.clone(), self.result.clone(), None), None)
+        let rows = inlay::Cursor::new(self.connection.clone(), self.result.clone(), None);
+        Cursor::in_zone(rows, None, self.zone.clone())
     }
 }
 

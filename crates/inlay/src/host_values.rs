@@ -113,4 +113,29 @@ mod tests {
         assert_eq!(of(&[Value::from("x"), Value::from(1)]), Some(LogicalType::Varchar));
         assert_eq!(of(&[Value::Date(0), Value::Timestamp(1)]), Some(LogicalType::Timestamp));
     }
+
+    #[test]
+    fn values_of_any_two_types_are_a_column() {
+        let decimal = Value::Decimal { unscaled: 125, precision: 3, scale: 2 };
+        let values = [
+            Value::Null,
+            true.into(),
+            1.into(),
+            (1i64 << 40).into(),
+            (1i128 << 70).into(),
+            u128::MAX.into(),
+            2.5.into(),
+            decimal,
+            "x".into(),
+            Value::Blob(vec![0]),
+            Value::Date(0),
+            Value::TimestampTz(0),
+        ];
+        for (left, right) in values.iter().flat_map(|left| values.iter().map(move |right| (left, right))) {
+            let pair = vec![left.clone(), right.clone()];
+            let column =
+                vector_of_values(pair).unwrap_or_else(|error| panic!("{left:?}, {right:?}: {error}"));
+            assert_eq!(column.len(), 2);
+        }
+    }
 }

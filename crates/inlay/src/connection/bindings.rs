@@ -9,7 +9,7 @@ use inlay_types::{Error, Result, Value};
 /// ```
 /// # fn main() -> inlay::Result<()> {
 /// let connection = inlay::Database::open_in_memory()?.connect();
-/// let statement = connection.prepare("SELECT ? || $2")?;
+/// let statement = connection.prepare("SELECT $1 || $2")?;
 /// let mut values = statement.bindings();
 /// values.bind(1, "a".into())?;
 /// assert!(values.parameters().unwrap_err().to_string().contains("$2"));

@@ -165,8 +165,9 @@ impl Cursor {
         Ok(rows)
     }
 
-    /// The next rows, at most so many: a batch, and which of its rows they are. `None` behind the last.
-    pub fn next_range(
+    /// The next rows, at most so many: a batch, and which of its rows they are. `None` behind the last. They stay the next ones until
+    /// [`Cursor::skip`] says that they were read.
+    pub fn peek(
         &mut self,
         host: Option<&Arc<dyn Host>>,
         most: usize,
@@ -177,23 +178,28 @@ impl Cursor {
         let Some((first, batch)) = &self.part else { return Ok(None) };
         let from = self.row - first;
         let to = from + (batch.len() - from).min(most);
-        self.row += to - from;
         Ok(Some((batch, from..to)))
+    }
+
+    /// Goes on behind rows that were read: as many as [`Cursor::peek`] showed, or fewer.
+    pub fn skip(&mut self, rows: usize) {
+        self.row = (self.row + rows).min(self.first.row_count());
     }
 
     /// The next rows that lie together; `None` behind the last. `host` is asked meanwhile whether to end.
     pub fn next_batch(&mut self, host: Option<&Arc<dyn Host>>) -> Result<Option<Batch>> {
-        let next = self.next_range(host, usize::MAX)?;
-        Ok(next.map(|(batch, rows)| match rows.len() == batch.len() {
-            true => batch.clone(),
-            false => batch.slice(rows.start, rows.len()),
-        }))
+        let Some((batch, rows)) = self.peek(host, usize::MAX)? else { return Ok(None) };
+        let next =
+            if rows.len() == batch.len() { batch.clone() } else { batch.slice(rows.start, rows.len()) };
+        self.skip(next.len());
+        Ok(Some(next))
     }
 
     /// The next row; `None` behind the last.
     pub fn next_row(&mut self, host: Option<&Arc<dyn Host>>) -> Result<Option<Row>> {
-        let next = self.next_range(host, 1)?;
-        Ok(next.map(|(batch, rows)| Row::of(batch, rows.start)))
+        let next = self.peek(host, 1)?.map(|(batch, rows)| Row::of(batch, rows.start));
+        self.skip(usize::from(next.is_some()));
+        Ok(next)
     }
 
     /// All rows that were not read; none are left behind.
