@@ -44,6 +44,22 @@ pub fn prefetch(address: *const u8) {
     let _ = address;
 }
 
+/// At most [`INLINE_LIMIT`] bytes as a number, the first one lowest: two loads that may overlap, as a copy of so few bytes would be a
+/// call.
+#[inline(always)]
+fn small_word(bytes: &[u8]) -> u128 {
+    let behind = 8 * bytes.len().saturating_sub(4) as u32;
+    match (bytes.first_chunk::<8>(), bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        (Some(first), _, Some(last)) => {
+            u128::from(u64::from_le_bytes(*first)) | u128::from(u32::from_le_bytes(*last)) << behind
+        }
+        (None, Some(first), Some(last)) => {
+            u128::from(u32::from_le_bytes(*first)) | u128::from(u32::from_le_bytes(*last)) << behind
+        }
+        _ => bytes.iter().rev().fold(0, |word, byte| word << 8 | u128::from(*byte)),
+    }
+}
+
 impl View {
     /// Rows that bytes are asked for ahead of their use.
     pub const AHEAD: usize = 16;
@@ -57,10 +73,8 @@ impl View {
     #[inline]
     pub fn inline(bytes: &[u8]) -> Self {
         assert!(bytes.len() <= INLINE_LIMIT, "string does not fit into its view");
-        let mut raw = [0u8; 16];
-        raw[..4].copy_from_slice(&(bytes.len() as u32).to_le_bytes());
-        raw[4..4 + bytes.len()].copy_from_slice(bytes);
-        Self::from_raw(raw)
+        let raw = small_word(bytes) << 32 | bytes.len() as u128;
+        Self { head: raw as u64, tail: (raw >> 64) as u64 }
     }
 
     /// A view of `bytes`, which lie at `offset` of heap buffer `buffer` if they are longer than [`INLINE_LIMIT`].
@@ -74,11 +88,6 @@ impl View {
             head: bytes.len() as u64 | u64::from(prefix) << 32,
             tail: u64::from(buffer) | u64::from(offset) << 32,
         }
-    }
-
-    fn from_raw(raw: [u8; 16]) -> Self {
-        let raw = u128::from_le_bytes(raw);
-        Self { head: raw as u64, tail: (raw >> 64) as u64 }
     }
 
     /// Length in bytes.
@@ -395,5 +404,49 @@ impl HeapBuilder {
             self.close();
         }
         Heap::new(self.done)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inline_views_hold_their_bytes_and_zeros() {
+        for len in 0..=INLINE_LIMIT {
+            let bytes: Vec<u8> = (0..len).map(|at| 0xF1 ^ (at * 31) as u8).collect();
+            let view = View::inline(&bytes);
+            let mut raw = [0; 16];
+            raw[0] = len as u8;
+            raw[4..4 + len].copy_from_slice(&bytes);
+            let raw = u128::from_le_bytes(raw);
+            assert_eq!((view.head, view.tail), (raw as u64, (raw >> 64) as u64), "{len} bytes");
+            assert_eq!(view.bytes(&[]), bytes);
+        }
+    }
+
+    #[test]
+    fn values_are_written_in_place() {
+        let mut heap = HeapBuilder::new();
+        let long = "a value of more than twelve bytes";
+        let texts =
+            ["", "short", long, "exactly12byt", &long.repeat(50_000), "another value behind a large one"];
+        let mut views = Vec::new();
+        for text in texts {
+            let written = heap.push_with(|out| {
+                out.extend_from_slice(text.as_bytes());
+                Ok::<(), ()>(())
+            });
+            views.push(written.unwrap());
+            let refused = heap.push_with(|out| {
+                out.extend_from_slice(b"thrown away, whatever it is");
+                Err(7)
+            });
+            assert_eq!(refused.unwrap_err(), 7);
+        }
+        let heap = heap.finish();
+        for (view, text) in views.iter().zip(texts) {
+            assert_eq!(view.bytes(heap.buffers()), text.as_bytes());
+        }
     }
 }

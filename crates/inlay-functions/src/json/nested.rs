@@ -7,7 +7,7 @@ use crate::nested::rows::{Output, Part, each, each_known};
 use crate::registry::{Function, Overloads};
 use inlay_kernels::function::{ScalarKernel, kernel};
 use inlay_kernels::json::packed::Writer;
-use inlay_kernels::json::scan::{Scanned, part_at};
+use inlay_kernels::json::scan::{Scanned, keys_of, part_at};
 use inlay_kernels::json::typed::Typed;
 use inlay_kernels::json::value::{Json, Path};
 use inlay_kernels::json::values::as_type;
@@ -173,14 +173,16 @@ fn resolve_keys(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
         each_known(args, &ty, len, out, |args, row, out| {
             let text = args.text(0, row).unwrap_or_default();
             let path = args.text(1, row).map(Path::parse).transpose()?;
-            match part_at(text, path.as_ref()) {
-                Scanned::Nothing => return out.push(None),
-                Scanned::Part(raw) => {
-                    if let Some(keys) = raw.keys() {
-                        return out.push_texts(|list| keys.iter().try_for_each(|key| list.push(key)));
-                    }
-                }
-                Scanned::Unknown => {}
+            let object = match &path {
+                None => Some(text),
+                Some(path) => match part_at(text, Some(path)) {
+                    Scanned::Nothing => return out.push(None),
+                    Scanned::Part(raw) => Some(raw.text),
+                    Scanned::Unknown => None,
+                },
+            };
+            if let Some(keys) = object.and_then(keys_of) {
+                return out.push_texts(|list| keys.iter().try_for_each(|key| list.push(key)));
             }
             let document = Json::parse(text)?;
             let part = match &path {

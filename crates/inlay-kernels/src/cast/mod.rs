@@ -137,8 +137,8 @@ fn cast_flat(
         *out = converted?;
         return Ok(());
     }
-    if (input.ty(), to) == (&LogicalType::Varchar, &LogicalType::Json) && packed::are_documents(input) {
-        *out = input.clone().reinterpret(LogicalType::Json);
+    if packed::is_the_same(input, to) {
+        *out = input.clone().reinterpret(to.clone());
         return Ok(());
     }
     if nested::can_cast_special(input.ty(), to).is_some() {

@@ -23,7 +23,9 @@ impl Packed {
     /// For a cast between two types; `None`: there is nothing of the kind.
     pub(super) fn of(from: &LogicalType, to: &LogicalType) -> Option<Self> {
         match (from, to) {
-            (LogicalType::Json, to) if to.is_nested() => Some(Self::Json(Typed::of(to, false))),
+            (LogicalType::Json, to) if to.is_nested() || Typed::knows(to) => {
+                Some(Self::Json(Typed::of(to, false)))
+            }
             (LogicalType::Varchar, LogicalType::List(element)) => {
                 let element = &**element;
                 matches!(element, LogicalType::Integer | LogicalType::BigInt | LogicalType::Double)
@@ -51,8 +53,16 @@ impl Packed {
     }
 }
 
-/// Whether all texts of a flat vector are known to be documents, which are then JSON as they are.
-pub(super) fn are_documents(input: &Vector) -> bool {
+/// Whether a flat vector is of the other type as it is: documents are texts, and texts may all be documents.
+pub(super) fn is_the_same(input: &Vector, to: &LogicalType) -> bool {
+    match (input.ty(), to) {
+        (LogicalType::Json, LogicalType::Varchar) => true,
+        (LogicalType::Varchar, LogicalType::Json) => are_documents(input),
+        _ => false,
+    }
+}
+
+fn are_documents(input: &Vector) -> bool {
     let heap = input.heap().buffers();
     input.views().iter().enumerate().all(|(row, view)| {
         input.is_null(row)

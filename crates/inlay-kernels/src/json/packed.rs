@@ -2,10 +2,11 @@
 
 use super::value::quote_bytes;
 use super::values::{self, is_plain, push_value};
+use inlay_types::datetime::{write_date, write_timestamp};
 use inlay_types::digits::push_integer;
 use inlay_types::nested::Sequence;
 use inlay_types::nested::read::{StructLayout, map_parts, value};
-use inlay_types::value::write_float;
+use inlay_types::value::{write_decimal, write_float};
 use inlay_types::{LogicalType, Value};
 
 /// How values of a type are written.
@@ -20,6 +21,12 @@ pub enum Writer {
     Double,
     /// Numbers as their texts.
     Number,
+    /// DECIMAL of a scale.
+    Decimal(u8),
+    /// DATE.
+    Date,
+    /// TIMESTAMP.
+    Timestamp,
     /// Texts in quotes.
     Text,
     /// Documents, which are written already.
@@ -45,6 +52,9 @@ impl Writer {
             T::UTinyInt | T::USmallInt | T::UInteger => Self::Unsigned,
             T::Boolean => Self::Boolean,
             T::Double => Self::Double,
+            T::Decimal { scale, .. } => Self::Decimal(*scale),
+            T::Date => Self::Date,
+            T::Timestamp => Self::Timestamp,
             T::Varchar => Self::Text,
             T::Json => Self::Document,
             T::List(element) | T::Array(element, _) => {
@@ -82,6 +92,9 @@ impl Writer {
                 write_float(&mut text, number, || format!("{number:e}"));
                 push_value(&text, true, out);
             }
+            Self::Decimal(scale) => with_text(out, |text| write_decimal(text, wide(bytes), *scale)),
+            Self::Date => quoted(out, |text| write_date(text, signed(bytes) as i32)),
+            Self::Timestamp => quoted(out, |text| write_timestamp(text, signed(bytes))),
             Self::Number => push_value(&String::from_utf8_lossy(bytes), true, out),
             Self::Text => quote_bytes(bytes, out),
             Self::Document => out.extend_from_slice(bytes),
@@ -127,6 +140,28 @@ impl Writer {
             }
             Self::Other(ty) => write_value(&value(ty, bytes), out),
         }
+    }
+}
+
+/// Appends what `write` writes.
+fn with_text(out: &mut Vec<u8>, write: impl FnOnce(&mut String)) {
+    let mut text = String::new();
+    write(&mut text);
+    out.extend_from_slice(text.as_bytes());
+}
+
+/// The same in quotes; there is nothing to be escaped.
+fn quoted(out: &mut Vec<u8>, write: impl FnOnce(&mut String)) {
+    out.push(b'"');
+    with_text(out, write);
+    out.push(b'"');
+}
+
+/// An integer of 16 bytes at most with its sign.
+fn wide(bytes: &[u8]) -> i128 {
+    match bytes.first_chunk() {
+        Some(raw) => i128::from_le_bytes(*raw),
+        None => i128::from(signed(bytes)),
     }
 }
 

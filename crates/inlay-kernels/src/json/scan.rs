@@ -49,19 +49,6 @@ impl<'a> Raw<'a> {
         Some(count)
     }
 
-    /// Keys of an object, none of anything else; `None`: its tree knows.
-    pub fn keys(&self) -> Option<Vec<&'a [u8]>> {
-        let mut keys = Vec::new();
-        if self.text.starts_with('{') {
-            let mut scanner = Scanner::new(self.text);
-            scanner.members(0, |scanner, name| {
-                keys.push(name);
-                scanner.skip(1)
-            })?;
-        }
-        Some(keys)
-    }
-
     /// Appends it without spaces, if it is plain.
     pub fn write(&self, out: &mut Vec<u8>) -> bool {
         if !self.is_plain {
@@ -97,6 +84,22 @@ pub fn is_document(text: &str) -> Option<bool> {
         Scanned::Part(_) => Some(true),
         Scanned::Nothing | Scanned::Unknown => None,
     }
+}
+
+/// Keys of a document that is an object, none of anything else; `None`: its tree knows.
+pub fn keys_of(text: &str) -> Option<Vec<&[u8]>> {
+    let mut scanner = Scanner::new(text);
+    let mut keys = Vec::new();
+    scanner.space();
+    if scanner.peek()? == b'{' {
+        scanner.members(0, |scanner, name| {
+            keys.push(name);
+            scanner.skip(1)
+        })?;
+    } else {
+        scanner.skip(0)?;
+    }
+    scanner.is_at_end().then_some(keys)
 }
 
 /// The part of a document that a path leads to; the whole document by none.
@@ -203,20 +206,7 @@ impl<'a> Scanner<'a> {
             return Some(Some(place));
         };
         match (step, self.peek()?) {
-            (Step::Key(key), b'{') => {
-                let mut found = None;
-                let mut is_known = false;
-                self.members(depth, |scanner, name| {
-                    // The first of several members of a name is meant.
-                    if is_known || name != key.as_bytes() {
-                        return scanner.skip(depth + 1);
-                    }
-                    is_known = true;
-                    found = scanner.find(rest, depth + 1)?;
-                    Some(())
-                })?;
-                Some(found)
-            }
+            (Step::Key(key), b'{') => self.find_member(key, rest, depth),
             (Step::Index(index), b'[') if *index >= 0 => {
                 let mut found = None;
                 let mut place = 0;
@@ -232,6 +222,40 @@ impl<'a> Scanner<'a> {
             }
             (Step::Key(_) | Step::Index(0..), _) => self.skip(depth).map(|()| None),
             (Step::Index(_) | Step::End(_) | Step::Members | Step::Items | Step::All | Step::Deep, _) => None,
+        }
+    }
+
+    /// Passes over an object and tells where the part lies that steps lead to from its first member of a name.
+    fn find_member(&mut self, key: &str, steps: &[Step], depth: usize) -> Option<Option<Place>> {
+        if depth > DEPTH_MAX {
+            return None;
+        }
+        let bytes = self.bytes;
+        let (mut found, mut is_known) = (None, false);
+        let mut at = behind_space(bytes, self.at + 1);
+        if *bytes.get(at)? == b'}' {
+            self.at = at + 1;
+            return Some(None);
+        }
+        loop {
+            let (name, value) = key_at(bytes, at)?;
+            // The first of several members of a name is meant.
+            if !is_known && name == key.as_bytes() {
+                is_known = true;
+                self.at = value;
+                found = self.find(steps, depth + 1)?;
+            } else {
+                self.at = passed_over(bytes, value, depth + 1)?.0;
+            }
+            at = behind_space(bytes, self.at);
+            match *bytes.get(at)? {
+                b',' => at = behind_space(bytes, at + 1),
+                b'}' => {
+                    self.at = at + 1;
+                    return Some(found);
+                }
+                _ => return None,
+            }
         }
     }
 
@@ -392,15 +416,19 @@ fn behind_space(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Where the value of a key begins, or the space before it. Keys are plain.
+/// The key whose quote is at `at`, and where its value begins, or the space before it. Keys are plain.
 #[inline]
-fn behind_key(bytes: &[u8], at: usize) -> Option<usize> {
+fn key_at(bytes: &[u8], at: usize) -> Option<(&[u8], usize)> {
     if *bytes.get(at)? != b'"' {
         return None;
     }
     let (end, is_plain) = text_end(bytes, at)?;
-    let at = behind_space(bytes, end);
-    (is_plain && *bytes.get(at)? == b':').then_some(at + 1)
+    let colon = behind_space(bytes, end);
+    (is_plain && *bytes.get(colon)? == b':').then_some((&bytes[at + 1..end - 1], colon + 1))
+}
+
+fn behind_key(bytes: &[u8], at: usize) -> Option<usize> {
+    key_at(bytes, at).map(|(_, value)| value)
 }
 
 fn behind_word(bytes: &[u8], at: usize, word: &[u8]) -> Option<usize> {
@@ -465,7 +493,7 @@ fn text_end(bytes: &[u8], at: usize) -> Option<(usize, bool)> {
 /// How many of the first bytes are neither quotes, escapes nor control characters, eight at a time: the others are looked at one by
 /// one.
 #[inline]
-fn plain_prefix(bytes: &[u8]) -> usize {
+pub(super) fn plain_prefix(bytes: &[u8]) -> usize {
     const LOW: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = 0x8080_8080_8080_8080;
     // A byte of `word` that is 0 has its highest bit in the result, and no byte before it has.
@@ -502,8 +530,22 @@ mod tests {
         Some(path.find(&document).first().map(|part| written(part)))
     }
 
-    const PATHS: &[&str] =
-        &["$", "$.a", "$.b.c", "a", "$.l[1]", "$.l[0].x", "$[2]", "$.\"a b\"", "$.é", "$.a[-1]", "$.a[#-1]"];
+    const PATHS: &[&str] = &[
+        "$",
+        "$.a",
+        "$.b.c",
+        "a",
+        "$.l[1]",
+        "$.l[0].x",
+        "$[2]",
+        "$.\"a b\"",
+        "$.é",
+        "$.a[-1]",
+        "$.a[#-1]",
+        // Keys with quotes, which are nowhere, though their bytes are.
+        "$['a\": 1, \"b']",
+        "$['a\" 1}']",
+    ];
 
     fn check(text: &str) {
         for path in PATHS {

@@ -85,6 +85,11 @@ impl Typed {
         Self { kind, ty: ty.clone() }
     }
 
+    /// Whether there is a way for the type that is none for any other.
+    pub fn knows(ty: &LogicalType) -> bool {
+        !matches!(Self::of(ty, false).kind, Kind::Other(_))
+    }
+
     /// Appends the value that a document describes; whether there is one, or NULL. `None`: that is for others to say.
     pub fn push_document(&self, text: &str, out: &mut Vec<u8>) -> Option<bool> {
         let start = out.len();

@@ -1,6 +1,8 @@
 //! JSON documents as trees: reading, writing, and paths into them.
 
 use super::number::is_exact;
+use super::scan::plain_prefix;
+use inlay_types::digits::{write_integer, write_padded};
 use inlay_types::limits::Meter;
 use inlay_types::{Error, Result};
 use std::borrow::Cow;
@@ -69,12 +71,8 @@ impl<'a> Json<'a> {
         match self {
             Self::Null => out.push_str("null"),
             Self::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
-            Self::Unsigned(value) => {
-                let _ = write!(out, "{value}");
-            }
-            Self::Negative(value) => {
-                let _ = write!(out, "{value}");
-            }
+            Self::Unsigned(value) => write_padded(out, *value, 1),
+            Self::Negative(value) => write_integer(out, *value),
             Self::Real(value) => write_real(*value, out),
             Self::Digits(digits) => out.push_str(digits),
             Self::Text(text) => quote(text, out),
@@ -320,6 +318,11 @@ pub fn write_real(value: f64, out: &mut String) {
 /// A text as a JSON string.
 pub fn quote(text: &str, out: &mut String) {
     out.push('"');
+    if !has_special(text.as_bytes()) {
+        out.push_str(text);
+        out.push('"');
+        return;
+    }
     for c in text.chars() {
         match c {
             '"' => out.push_str("\\\""),
@@ -338,10 +341,15 @@ pub fn quote(text: &str, out: &mut String) {
     out.push('"');
 }
 
+/// Whether a text has something to be escaped.
+fn has_special(text: &[u8]) -> bool {
+    let is_special = |byte: &u8| *byte < b' ' || *byte == b'"' || *byte == b'\\';
+    text.chunks(16).any(|chunk| chunk.iter().fold(false, |found, byte| found | is_special(byte)))
+}
+
 /// A text as a JSON string; most have nothing to be escaped.
 pub fn quote_bytes(text: &[u8], out: &mut Vec<u8>) {
-    let is_special = |byte: &u8| *byte < b' ' || *byte == b'"' || *byte == b'\\';
-    if text.chunks(16).any(|chunk| chunk.iter().fold(false, |found, byte| found | is_special(byte))) {
+    if has_special(text) {
         let mut quoted = String::new();
         quote(&String::from_utf8_lossy(text), &mut quoted);
         return out.extend_from_slice(quoted.as_bytes());
@@ -541,6 +549,7 @@ impl<'a> Reader<'a> {
         let mut made: Option<String> = None;
         let mut copied = start;
         loop {
+            self.at += plain_prefix(&self.text.as_bytes()[self.at..]);
             match self.peek() {
                 None => return Err("a text has no quote at its end"),
                 Some(b'"') => break,

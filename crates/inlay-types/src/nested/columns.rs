@@ -24,8 +24,10 @@ enum Place {
 
 /// What all rows have in common.
 struct Frame {
-    /// The first bytes of each row, then the places of parts, in front of the bytes of those without fixed width.
-    head: Vec<u8>,
+    /// The first bytes of each row.
+    first: Vec<u8>,
+    /// How many bytes are in front of those of parts without fixed width.
+    size: usize,
     places: Vec<Place>,
     /// Whether a bit says of each part that it is not NULL.
     has_validity: bool,
@@ -37,7 +39,7 @@ impl Frame {
         let validity_size = widths.len().div_ceil(8);
         let mut frame = Self::new(validity_size, widths);
         for (index, _) in parts.iter().enumerate().filter(|(_, part)| !part.has_nulls()) {
-            frame.head[index / 8] |= 1 << (index % 8);
+            frame.first[index / 8] |= 1 << (index % 8);
         }
         frame.has_validity = true;
         frame
@@ -46,7 +48,7 @@ impl Frame {
     /// Of lists of so many elements, none of which is NULL.
     fn of_list(element: &LogicalType, count: usize) -> Result<Self> {
         let mut frame = Self::new(4, &vec![fixed_width(element); count]);
-        frame.head[..4].copy_from_slice(&write::size(count)?.to_le_bytes());
+        frame.first.copy_from_slice(&write::size(count)?.to_le_bytes());
         Ok(frame)
     }
 
@@ -64,12 +66,12 @@ impl Frame {
             }
         };
         let places = widths.iter().map(place).collect();
-        Self { head: vec![0; end], places, has_validity: false }
+        Self { first: vec![0; start], size: end, places, has_validity: false }
     }
 
     /// Where each row begins, and where the last one ends; `None` if that is too far.
     fn starts(&self, parts: &[Parts], len: usize) -> Option<Vec<u32>> {
-        let size = self.head.len();
+        let size = self.size;
         let mut starts = vec![size as u32; len + 1];
         let mut total = size.checked_mul(len)?;
         for part in parts.iter().filter_map(Parts::texts) {
@@ -103,7 +105,8 @@ impl Frame {
         let held = limits::hold(total)?;
         let mut bytes = Vec::new();
         limits::grow_counted(&mut bytes, total)?;
-        self.write_heads(&starts, &mut bytes);
+        bytes.resize(total, 0);
+        self.write_first(&starts[..len], &mut bytes);
         // How much of the parts without fixed width is there in each row.
         let mut written =
             if parts.iter().any(|part| part.texts().is_some()) { vec![0; len] } else { Vec::new() };
@@ -121,20 +124,27 @@ impl Frame {
         Ok(Some(vector(ty, bytes, &starts, validity).holding(held)))
     }
 
-    /// The first bytes of each row, and zeros for the rest.
-    fn write_heads(&self, starts: &[u32], bytes: &mut Vec<u8>) {
-        for row in starts.windows(2) {
-            bytes.extend_from_slice(&self.head);
-            bytes.resize(row[1] as usize, 0);
+    /// Writes the first bytes of each row.
+    fn write_first(&self, starts: &[u32], bytes: &mut [u8]) {
+        match self.first[..] {
+            [only] => starts.iter().for_each(|&start| bytes[start as usize] = only),
+            [a, b, c, d] => {
+                starts.iter().for_each(|&start| bytes[start as usize..][..4].copy_from_slice(&[a, b, c, d]));
+            }
+            ref first => {
+                starts
+                    .iter()
+                    .for_each(|&start| bytes[start as usize..][..first.len()].copy_from_slice(first));
+            }
         }
     }
 
     fn scatter_texts(&self, part: &Parts, end: usize, starts: &[u32], written: &mut [u32], bytes: &mut [u8]) {
         let Some(texts) = part.texts() else { return };
-        let head = self.head.len();
+        let size = self.size;
         texts.each(starts.len(), |row, text| {
             let start = starts[row] as usize;
-            let at = start + head + written[row] as usize;
+            let at = start + size + written[row] as usize;
             bytes[at..at + text.len()].copy_from_slice(text);
             written[row] += text.len() as u32;
         });

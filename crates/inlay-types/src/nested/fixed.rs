@@ -10,6 +10,9 @@ use crate::{Bitmap, Buffer, Heap, LogicalType, Native, Vector};
 trait Word: Native + PartialEq {
     /// The value that begins at `at`; `None` behind the end.
     fn at(bytes: &[u8], at: usize) -> Option<Self>;
+
+    /// Appends the values that lie back to back.
+    fn extend(values: &mut Vec<Self>, bytes: &[u8]);
 }
 
 macro_rules! word {
@@ -18,6 +21,11 @@ macro_rules! word {
             #[inline(always)]
             fn at(bytes: &[u8], at: usize) -> Option<Self> {
                 bytes.get(at..)?.first_chunk().map(|raw| Self::from_le_bytes(*raw))
+            }
+
+            #[inline]
+            fn extend(values: &mut Vec<Self>, bytes: &[u8]) {
+                values.extend(bytes.as_chunks().0.iter().map(|raw| Self::from_le_bytes(*raw)));
             }
         }
     )* };
@@ -131,8 +139,7 @@ pub(super) fn elements(flat: &Vector, ty: &LogicalType, width: usize) -> Option<
             if !flat.is_null(row) {
                 let bytes = view.bytes(heap);
                 let count = count_without_nulls(bytes, size_of::<T>())?;
-                let run = bytes.get(4..).unwrap_or_default().chunks_exact(size_of::<T>()).take(count);
-                values.extend(run.map(|raw| T::at(raw, 0).unwrap_or_default()));
+                T::extend(&mut values, bytes.get(4..4 + count * size_of::<T>()).unwrap_or_default());
             }
             ends.push(values.len());
         }

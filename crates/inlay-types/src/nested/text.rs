@@ -3,8 +3,10 @@
 //! `[1, NULL]`, `{'a': 1}`, `(1, x)`, `{k=v}`. Texts inside are quoted when they could be misread: when they are empty,
 //! read as NULL, begin or end with a space, or hold one of `()[]{},:='"\`; quotes and backslashes in them get a backslash.
 
-use super::read::{Sequence, StructLayout, map_parts, value};
+use super::read::{Sequence, StructLayout, map_parts, sixteen, value};
+use crate::datetime::write_date;
 use crate::digits::write_integer;
+use crate::value::{write_decimal, write_float};
 use crate::{LogicalType, Value};
 use std::fmt::Write;
 
@@ -70,6 +72,14 @@ pub enum Writer {
     Integer,
     /// BIGINT.
     BigInt,
+    /// DOUBLE.
+    Double,
+    /// DECIMAL of a scale.
+    Decimal(u8),
+    /// BOOLEAN.
+    Boolean,
+    /// DATE.
+    Date,
     /// Whatever else: by its value.
     Other(LogicalType),
 }
@@ -97,6 +107,10 @@ impl Writer {
             LogicalType::Varchar => Self::Text,
             LogicalType::Integer => Self::Integer,
             LogicalType::BigInt => Self::BigInt,
+            LogicalType::Double => Self::Double,
+            LogicalType::Decimal { scale, .. } => Self::Decimal(*scale),
+            LogicalType::Boolean => Self::Boolean,
+            LogicalType::Date => Self::Date,
             other => Self::Other(other.clone()),
         }
     }
@@ -138,9 +152,23 @@ impl Writer {
                 write_integer(out, bytes.first_chunk().map_or(0, |b| i32::from_le_bytes(*b)).into())
             }
             Self::BigInt => write_integer(out, bytes.first_chunk().map_or(0, |b| i64::from_le_bytes(*b))),
+            Self::Double => {
+                let number = bytes.first_chunk().map_or(0.0, |b| f64::from_le_bytes(*b));
+                write_float(out, number, || format!("{number:e}"));
+            }
+            Self::Decimal(scale) => write_decimal(out, wide(bytes), *scale),
+            Self::Boolean => out.push_str(if bytes.first() == Some(&1) { "true" } else { "false" }),
+            Self::Date => write_date(out, bytes.first_chunk().map_or(0, |b| i32::from_le_bytes(*b))),
             Self::Other(ty) => write(out, &value(ty, bytes)),
         }
     }
+}
+
+/// An integer of any width with its sign.
+fn wide(bytes: &[u8]) -> i128 {
+    let bits = 8 * bytes.len().min(16) as u32;
+    let unused = 128 - bits;
+    i128::from_le_bytes(sixteen(bytes)).checked_shl(unused).unwrap_or(0) >> unused.min(127)
 }
 
 fn comma(out: &mut String, index: usize) {

@@ -97,12 +97,16 @@ pub struct Local {
     row_in_morsel: u64,
     /// With a limit: the worst row that may still be among the first, once that many were seen.
     bound: Option<key::Bound>,
+    /// Whether rows were left out, so that those that are there do not lie as in the input.
+    was_cut: bool,
 }
 
 /// With a limit, collected rows are cut back to the first ones when there are this many more: soon where few are kept, for
 /// the worst of those keeps most others out.
 const TOP_N_SLACK: usize = 16 * VECTOR_SIZE;
 const SMALL_SLACK: usize = VECTOR_SIZE;
+/// So many rows are kept with a limit that sorting all together, by all workers, is faster than keeping the first of each.
+const MANY_ROWS: usize = 32 * VECTOR_SIZE;
 /// So many rows are few: texts of theirs are copied, so that memory of the input is not held for the sake of them.
 const FEW_ROWS: usize = 4 * VECTOR_SIZE;
 
@@ -200,6 +204,7 @@ impl Sort {
     /// Cuts what a worker has collected back to the rows that may be among the first.
     fn shrink(&self, local: &mut Local) -> Result<()> {
         let Some(run) = self.sort_run(&mut local.collected)? else { return Ok(()) };
+        local.was_cut = true;
         if let (Some(keep), Some(last)) = (self.keep(), run.order.last())
             && run.order.len() == keep
         {
@@ -415,7 +420,7 @@ impl Sink for Sort {
 
     fn local(&self) -> Result<Local> {
         let (state, collected) = (self.keys.state(), Collected::new(&self.budget)?);
-        Ok(Local { state, collected, morsel: 0, row_in_morsel: 0, bound: None })
+        Ok(Local { state, collected, morsel: 0, row_in_morsel: 0, bound: None, was_cut: false })
     }
 
     fn handout(&self) -> Handout {
@@ -474,7 +479,8 @@ impl Sink for Sort {
 
     fn combine(&self, mut local: Result<Local>) -> Result<()> {
         let local = state_of(&mut local)?;
-        if self.keep().is_none() {
+        let sorts_all = self.keep().is_none_or(|keep| keep > MANY_ROWS && !local.was_cut);
+        if sorts_all {
             let collected = std::mem::replace(&mut local.collected, Collected::new(&self.budget)?);
             self.collected.lock().push(collected);
         } else if let Some(run) = self.sort_run(&mut local.collected)? {
@@ -486,10 +492,13 @@ impl Sink for Sort {
     fn finalize(&self, context: &ExecContext) -> Result<()> {
         let mut runs = std::mem::take(&mut *self.runs.lock());
         let mut collected = std::mem::take(&mut *self.collected.lock());
-        let sorted = if !self.spilled.lock().is_empty() {
+        let is_spilled = !self.spilled.lock().is_empty();
+        if is_spilled || !runs.is_empty() {
             for part in &mut collected {
                 runs.extend(self.sort_run(part)?);
             }
+        }
+        let sorted = if is_spilled {
             self.merge_files(runs)?
         } else if !runs.is_empty() {
             self.merge(runs, context)?
