@@ -42,3 +42,4 @@ mod sandbox;
 mod slt;
 mod streaming;
 mod support;
+mod tidy;
