@@ -43,7 +43,6 @@ impl ComputedRange {
         }
         let _reading = self.reading.lock();
         let mut values = Vec::new();
-        let mut local = self.counts.local();
         let mut read = |batch: Batch| {
             if !batch.is_empty() {
                 values = batch.columns().iter().map(|column| column.get(0)).collect();
@@ -51,7 +50,7 @@ impl ComputedRange {
             Ok(Flow::More)
         };
         self.counts.start(&self.context)?;
-        while self.counts.run_morsel(&mut local, &mut |_| {}, &mut read)? == Morsel::Pushed {}
+        while self.counts.run_morsel(&mut (), &mut |_| {}, &mut read)? == Morsel::Pushed {}
         Ok(self.values.get_or_init(|| values))
     }
 
@@ -161,7 +160,7 @@ impl Source for LimitedScan {
         };
         loop {
             self.context.interrupt.check()?;
-            if scan.run_morsel(&mut scan.local(), &mut |_| {}, &mut cut)? == Morsel::Exhausted {
+            if scan.run_morsel(&mut (), &mut |_| {}, &mut cut)? == Morsel::Exhausted {
                 break;
             }
         }

@@ -108,9 +108,8 @@ impl Recursion {
             held.begin_round()?;
             let scan = BufferScan::new(vec![(rows, positions)]);
             scan.start(context)?;
-            let mut local = scan.local();
             let mut push = |batch| held.insert(batch).map(|()| Flow::More);
-            while scan.run_morsel(&mut local, &mut |_| {}, &mut push)? != Morsel::Exhausted {
+            while scan.run_morsel(&mut (), &mut |_| {}, &mut push)? != Morsel::Exhausted {
                 context.interrupt.check()?;
             }
             let recurring = self.buffer_of(held.rows())?;
@@ -132,9 +131,9 @@ impl Recursion {
         let scan = BufferScan::new(buffers.map(|rows| (rows, in_order.clone())).collect());
         scan.start(&self.context)?;
         let sink = Materialize::new(&self.context);
-        let (mut local, mut scan_local) = (sink.local(), scan.local());
+        let mut local = sink.local();
         let mut push = |batch| sink.consume(batch, &mut local);
-        while scan.run_morsel(&mut scan_local, &mut |_| {}, &mut push)? != Morsel::Exhausted {
+        while scan.run_morsel(&mut (), &mut |_| {}, &mut push)? != Morsel::Exhausted {
             self.context.interrupt.check()?;
         }
         sink.end_morsel(&mut local)?;
@@ -171,7 +170,6 @@ impl Recursion {
         let mut local = sink.local();
         let scan = BufferScan::new(vec![(rows, positions)]);
         scan.start(&self.context)?;
-        let mut scan_local = scan.local();
         loop {
             self.context.interrupt.check()?;
             let mut push = |batch: inlay_types::Batch| {
@@ -189,7 +187,7 @@ impl Recursion {
                 *is_empty = false;
                 sink.consume(batch, &mut local)
             };
-            if scan.run_morsel(&mut scan_local, &mut |_| {}, &mut push)? == Morsel::Exhausted {
+            if scan.run_morsel(&mut (), &mut |_| {}, &mut push)? == Morsel::Exhausted {
                 break;
             }
         }
@@ -237,7 +235,7 @@ impl Source for Recursion {
                 flow = push(batch)?;
                 Ok(flow)
             };
-            if scan.run_morsel(&mut scan.local(), &mut |_| {}, &mut forward)? == Morsel::Exhausted {
+            if scan.run_morsel(&mut (), &mut |_| {}, &mut forward)? == Morsel::Exhausted {
                 break;
             }
         }

@@ -15,7 +15,7 @@ use inlay_types::LogicalType;
 use std::collections::{HashMap, HashSet};
 
 /// Whether plans are looked at: in tests, debug and checked builds, and not in what is published.
-pub const IS_VERIFIED: bool = cfg!(any(test, debug_assertions));
+pub const IS_VERIFIED: bool = cfg!(any(test, debug_assertions)); // TEMPORARY
 
 type Set = HashSet<ColumnId>;
 type Checked<T = ()> = Result<T, String>;
@@ -155,7 +155,7 @@ impl Verify<'_> {
                 for (id, aggregate) in aggregates {
                     let function = &aggregate.function;
                     arguments(&function.name, &aggregate.args, &function.arg_types)?;
-                    aggregate.filter.iter().try_for_each(|filter| condition(filter))?;
+                    aggregate.filter.iter().try_for_each(condition)?;
                     self.make(*id, &function.return_type)?;
                 }
                 Ok(())
@@ -244,7 +244,7 @@ impl Verify<'_> {
         if let Some(function) = window.function.aggregate() {
             arguments(&function.name, &window.args, &function.arg_types)?;
         }
-        window.filter.iter().try_for_each(|filter| condition(filter))?;
+        window.filter.iter().try_for_each(condition)?;
         self.make(id, &window.return_type())
     }
 

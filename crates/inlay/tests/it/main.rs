@@ -16,6 +16,7 @@
 
 mod aggregates;
 mod alter_matrix;
+mod arms;
 mod cancel;
 mod changes;
 mod crash;

@@ -373,14 +373,13 @@ impl Gathered<'_> {
         sort.combine(local)?;
         sort.finalize(context)?;
         Source::start(&*sort, context)?;
-        let mut local = Source::local(&*sort);
         let mut add = |batch: Batch| {
             let args: Vec<&Vector> = batch.columns()[..function.arg_types.len()].iter().collect();
             accumulator.update_one(&args, batch.len(), 0)?;
             memory(2 * accumulator.memory_size())?;
             Ok(Flow::More)
         };
-        while sort.run_morsel(&mut local, &mut |_| {}, &mut add)? == Morsel::Pushed {
+        while sort.run_morsel(&mut (), &mut |_| {}, &mut add)? == Morsel::Pushed {
             context.interrupt.check()?;
         }
         accumulator.finish(0, 1)

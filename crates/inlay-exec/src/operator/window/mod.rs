@@ -362,10 +362,8 @@ impl Window {
             }
         };
         let keys = match function.frame.range_key {
-            Some(column) => {
-                let vector = part.sorted(context, &Operand::Column(column))?;
-                let key = self.spec.keys.get(self.spec.partition_count);
-                let key = key.ok_or_else(|| Error::internal("a frame of RANGE without a key to order by"))?;
+            Some(key) => {
+                let vector = part.sorted(context, &Operand::Column(key.column))?;
                 Some(RangeKeys::new(context, vector, key.descending, key.nulls_first)?)
             }
             None => None,

@@ -8,7 +8,7 @@ use crate::operator::order::KeyColumn;
 use inlay_kernels::WindowKind;
 use inlay_sql::plan::window::{FrameBound, FrameExclusion, FrameUnits, WindowCallee};
 use inlay_sql::plan::{Expr, SortKey, WindowExpr};
-use inlay_types::{LogicalType, Result, Value, Vector};
+use inlay_types::{Error, LogicalType, Result, Value, Vector};
 
 /// Where a function finds an argument.
 #[derive(Clone, Debug)]
@@ -52,7 +52,8 @@ pub(super) struct FrameSpec {
     pub(super) start: Bound,
     pub(super) end: Bound,
     pub(super) exclude: FrameExclusion,
-    pub(super) range_key: Option<usize>,
+    /// What RANGE with an offset measures from; its direction is that of the ORDER BY key, which may be a constant.
+    pub(super) range_key: Option<Key>,
 }
 
 impl FrameSpec {
@@ -138,14 +139,21 @@ impl Builder<'_> {
         }
     }
 
-    fn frame(&mut self, window: &WindowExpr, is_ordered: bool) -> FrameSpec {
+    fn frame(&mut self, window: &WindowExpr, is_ordered: bool) -> Result<FrameSpec> {
         let frame = &window.frame;
+        let range_key = match (&frame.range_key, window.order.first()) {
+            (None, _) => None,
+            (Some(expr), Some(&SortKey { descending, nulls_first, .. })) => {
+                Some(Key { column: self.column(expr), descending, nulls_first })
+            }
+            (Some(_), None) => return Err(Error::internal("a frame of RANGE without a key to order by")),
+        };
         let mut spec = FrameSpec {
             units: frame.units,
             start: self.bound(&frame.start),
             end: self.bound(&frame.end),
             exclude: frame.exclude,
-            range_key: frame.range_key.as_ref().map(|key| self.column(key)),
+            range_key,
         };
         // Without an order all rows are peers.
         if !is_ordered && frame.units != FrameUnits::Rows {
@@ -156,7 +164,7 @@ impl Builder<'_> {
                 spec.end = Bound::UnboundedFollowing;
             }
         }
-        spec
+        Ok(spec)
     }
 }
 
@@ -210,17 +218,17 @@ impl Spec {
                     args.push(builder.operand(&key.expr));
                 }
                 let keys = window.arg_order.iter().filter(|key| !is_constant(key));
-                Function {
+                Ok(Function {
                     callee: window.function.clone(),
                     args,
-                    frame: builder.frame(window, is_ordered),
+                    frame: builder.frame(window, is_ordered)?,
                     filter: window.filter.as_ref().map(|filter| builder.operand(filter)),
                     distinct: window.distinct,
                     ignore_nulls: window.ignore_nulls,
                     arg_order: keys.map(|key| builder.key(key)).collect(),
-                }
+                })
             })
-            .collect();
+            .collect::<Result<_>>()?;
         let computed = builder.exprs.iter().map(Expr::ty);
         let types = input_types.iter().cloned().chain(computed).collect();
         Ok(Self {
