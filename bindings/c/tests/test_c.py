@@ -108,7 +108,7 @@ def test_a_program_may_end_while_a_query_runs(build: Build) -> None:
 def test_loaded_again_and_again(build: Build, prefix: Path, tmp_path: Path) -> None:
     run(
         [
-            build(HERE / "loaded.c", "-D_GNU_SOURCE", "-std=gnu11", "-Wno-pedantic", "-ldl"),
+            build(HERE / "loaded.c", "-D_GNU_SOURCE", "-std=gnu11", "-Wno-pedantic", "-Wl,--as-needed"),
             prefix / "lib/libinlay.so",
             ":memory:",
         ]

@@ -273,7 +273,7 @@ static void leave(void) {
   pthread_t id;
   work.connection = connection;
   CHECK(pthread_create(&id, NULL, run_forever, &work) == 0);
-  while (!inlay_get_progress(connection, &progress)) usleep(1000);
+  for (int tries = 0; tries < 5000 && !inlay_get_progress(connection, &progress); tries++) usleep(1000);
   exit(0);
 }
 
