@@ -387,8 +387,8 @@ def page() -> str:
     """The page of the reference."""
     parts = [
         "# The C library",
-        "Made by `python bindings/c/header.py` of the library's sources, as `inlay.h` is. [The guide](../c.md) says what "
-        "holds for all: errors, ownership, threads. A status is `INLAY_OK` or the kind of an error.",
+        "Made by `python bindings/c/header.py` of the library's sources, as `inlay.h` is. [The guide](../c.md) says "
+        "what holds for all: errors, ownership, threads. A status is `INLAY_OK` or the kind of an error.",
     ]
     found = items()
     values = enumerations(found)
