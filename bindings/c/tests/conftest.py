@@ -36,7 +36,7 @@ def build(prefix: Path, tmp_path_factory: pytest.TempPathFactory) -> Build:
             compiler or ("cc" if is_c else "c++"),
             "-std=c11" if is_c else "-std=c++17",
             "-g", *STRICT, *options, f"-I{HERE}", source, "-o", program,
-            *flags.stdout.split(), *([] if static else [f"-Wl,-rpath,{prefix / 'lib'}"]), "-lpthread",
+            *flags.stdout.split(), *([] if static else [f"-Wl,-rpath,{prefix / 'lib'}"]), "-lpthread", "-lm",
         ])  # fmt: skip
         return program
 
