@@ -10,6 +10,9 @@
 #   make sql      SQL files by a part of their path                                    FILE=window/leaders
 #   make python   Python tests by a part of their path                                 FILE=test_values ARGS="-k decimal"
 #   make setup    .venv with inlay and the development tools                           PROFILE=release for an optimised one
+#   make c        the C library, built                                                 PROFILE=release for what is installed
+#   make install  the C library, its headers and what finds them                       PREFIX=/usr/local PROFILE=release
+#   make test-c   programs in C and C++ against it                                     ARGS="-k static"
 #   make shell    the shell, built and started                                         ARGS="trips.inlay"
 #
 # Long ones, each with the release build:
@@ -33,6 +36,7 @@ SF ?= 1
 QUERIES ?= 200000
 MINUTES ?= 60
 ARGS ?=
+PREFIX ?= /usr/local
 # Python tests run in as many processes as there are cores, four at most: some take a gigabyte.
 JOBS ?= $(shell n=$$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN); echo $$((n > 4 ? 4 : n)))
 
@@ -51,8 +55,8 @@ RUST_SOURCES := $(shell find crates cli bindings -type f \( -name '*.rs' -o -nam
 	-not -path '*/target/*' -not -path '*/tests/*' 2>/dev/null)
 PYTHON_SOURCES := $(shell find bindings/python/python -type f \( -name '*.py' -o -name '*.pyi' -o -name 'py.typed' \))
 
-.PHONY: setup demo shell test test-rust test-python quick sql python bench crash check check-python check-rust check-deep miri \
-	build-tests fuzz-sql fuzz-text fuzz-files fuzz-functions
+.PHONY: setup demo shell test test-rust test-python test-c quick sql python bench crash check check-python check-rust check-deep miri \
+	build-tests fuzz-sql fuzz-text fuzz-files fuzz-functions c install
 .DELETE_ON_ERROR:
 
 # Packages are fetched while the engine is compiled.
@@ -123,6 +127,15 @@ sql:
 python: setup
 	$(BIN)/python -m pytest $(ARGS) $(shell $(PYTHON) tests/quick.py --find "$(FILE)")
 
+c:
+	cargo build --profile $(PROFILE) --quiet -p inlay-c
+
+install: c
+	bindings/c/install.sh target/$(PROFILE) $(PREFIX) $(shell cargo pkgid -p inlay-c | sed 's/.*[\#@]//')
+
+test-c: $(TOOLS)
+	PROFILE=$(PROFILE) $(BIN)/python -m pytest bindings/c/tests $(ARGS)
+
 # Python's tools beside Clippy, which waits for one crate after the other.
 check:
 	$(MAKE) --jobs 2 --output-sync=target check-python check-rust
@@ -131,6 +144,7 @@ check-python: $(TOOLS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/python tests/features.py
+	$(BIN)/python bindings/c/header.py --check
 	$(BIN)/mypy
 	MYPYPATH=bindings/python/python $(BIN)/mypy --package inlay
 

@@ -1,7 +1,7 @@
-"""Writes include/inlay.h of the Rust sources: types, constants and functions with their comments.
+"""Writes include/inlay.h and docs/reference/c.md of the Rust sources: types, constants, functions and their comments.
 
-    python bindings/c/header.py           writes it
-    python bindings/c/header.py --check   says whether it is current
+    python bindings/c/header.py           writes both
+    python bindings/c/header.py --check   says whether they are current
 
 The sources are read as they are formatted by rustfmt; what this does not understand is an error.
 """
@@ -15,6 +15,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 SOURCES = HERE / "src"
 HEADER = HERE / "include" / "inlay.h"
+PAGE = HERE.parent.parent / "docs" / "reference" / "c.md"
 KINDS = HERE.parent.parent / "crates" / "inlay-types" / "src" / "error" / "kind.rs"
 
 # In the order of the header, with the heading of each.
@@ -50,19 +51,21 @@ BEFORE = """\
  *
  * Made by bindings/c/header.py of the library's sources; docs/c.md is the guide.
  *
- * Status and errors. A function that can fail gives an inlay_status: INLAY_OK, or the kind of the error. Its last argument says where
- * the error itself is put: NULL, or the address of a pointer that is NULL or holds an earlier error, which is freed. So one pointer,
- * set to NULL at first, serves any number of calls; after each it holds that call's error, or NULL. Other functions give a plain
- * value; for a handle that is NULL it is zero, NULL or false. No function aborts, exits, or lets an exception out.
+ * Status and errors. A function that can fail gives an inlay_status: INLAY_OK, or the kind of the error. Its
+ * last argument says where the error itself is put: NULL, or the address of a pointer that is NULL or holds
+ * an earlier error, which is freed. So one pointer, set to NULL at first, serves any number of calls; after
+ * each it holds that call's error, or NULL. Other functions give a plain value; for a handle that is NULL it
+ * is zero, NULL or false. No function aborts, exits, or lets an exception out.
  *
- * Ownership. A handle that a function makes belongs to the program, which frees it once by the function that its comment names. To free
- * takes the address of the pointer, and leaves NULL there: freeing NULL, or twice, does nothing. Handles keep alive what they need
- * themselves, so they may be freed in any order. Where a function fails, a handle that it was to make is NULL. What "belongs to" a
- * handle is there until that is freed, and is only read. Arguments are copied, unless a comment says otherwise; none is kept.
+ * Ownership. A handle that a function makes belongs to the program, which frees it once by the function that
+ * its comment names. To free takes the address of the pointer, and leaves NULL there: freeing NULL, or
+ * twice, does nothing. Handles keep alive what they need themselves, so they may be freed in any order.
+ * Where a function fails, a handle that it was to make is NULL. What "belongs to" a handle is there until
+ * that is freed, and is only read. Arguments are copied, unless a comment says otherwise; none is kept.
  *
- * Threads. A handle may be used by any number of threads at once; statements of one connection run one after the other. To free a
- * handle must be the last use of it. In a child of fork(), handles of the parent fail with INLAY_ERROR_CLOSED, and to free them
- * does nothing; databases that the child opens itself work.
+ * Threads. A handle may be used by any number of threads at once; statements of one connection run one after
+ * the other. To free a handle must be the last use of it. In a child of fork(), handles of the parent fail
+ * with INLAY_ERROR_CLOSED, and to free them does nothing; databases that the child opens itself work.
  *
  * Texts are UTF-8. Columns and rows count from 0, parameters from 1. Pointers that may be NULL are named.
  */
@@ -338,13 +341,10 @@ def alias(match: re.Match[str], values: dict[str, list[tuple[str, int, str]]]) -
 
 
 def function(match: re.Match[str]) -> str:
-    returns = c_type(match["returns"]) if match["returns"] else "void"
-    arguments = arguments_of(match["arguments"])
-    head = spaced(returns, match["function"])
-    line = f"{head}({', '.join(arguments) or 'void'});"
+    line = f"{signature(match)};"
     if len(line) > 110:
-        inner = ",\n    ".join(arguments)
-        line = f"{head}(\n    {inner});"
+        inner = ",\n    ".join(arguments_of(match["arguments"]))
+        line = f"{line[: line.index('(')]}(\n    {inner});"
     return f"{comment(match['doc'])}\n{line}"
 
 
@@ -377,15 +377,52 @@ def text() -> str:
     return "\n\n".join(parts) + "\n" + AFTER
 
 
+def words(doc: str) -> str:
+    """A comment as one line of the page."""
+    line = " ".join(comment(doc).replace("/*", " ").replace("*/", " ").replace("\n *", " ").split())
+    return line.replace("|", "\\|").replace("<", "&lt;")
+
+
+def page() -> str:
+    """The page of the reference."""
+    parts = [
+        "# The C library",
+        "Made by `python bindings/c/header.py` of the library's sources, as `inlay.h` is. [The guide](../c.md) says "
+        "what holds for all: errors, ownership, threads. A status is `INLAY_OK` or the kind of an error.",
+    ]
+    found = items()
+    values = enumerations(found)
+    for heading, matches in found:
+        parts.append(f"## {heading}")
+        rows = []
+        for match in matches:
+            if match["function"]:
+                rows.append(f"| `{signature(match)}` | {words(match['doc'])} |")
+            elif match["struct"]:
+                kind = "handle" if is_handle(match) else "struct"
+                rows.append(f"| `{match['struct']}`, a {kind} | {words(match['doc'])} |")
+            elif match["alias"] and match["alias"] not in values:
+                rows.append(f"| `{match['alias']}`, a function | {words(match['doc'])} |")
+            elif match["alias"]:
+                rows.append(f"| `{match['alias']}`, a number | {words(match['doc'])} |")
+        parts.append("\n".join(["| | |", "|---|---|", *rows]))
+    return "\n\n".join(parts) + "\n"
+
+
+def signature(match: re.Match[str]) -> str:
+    returns = c_type(match["returns"]) if match["returns"] else "void"
+    return f"{spaced(returns, match['function'])}({', '.join(arguments_of(match['arguments'])) or 'void'})"
+
+
 def main() -> int:
-    made = text()
+    made = {HEADER: text(), PAGE: page()}
     if "--check" in sys.argv[1:]:
-        if HEADER.exists() and HEADER.read_text() == made:
-            return 0
-        print("bindings/c/include/inlay.h is not current: python bindings/c/header.py writes it")
-        return 1
-    HEADER.parent.mkdir(exist_ok=True)
-    HEADER.write_text(made)
+        stale = [path for path, wanted in made.items() if not path.exists() or path.read_text() != wanted]
+        for path in stale:
+            print(f"{path.name} is not current: python bindings/c/header.py writes it")
+        return 1 if stale else 0
+    for path, wanted in made.items():
+        path.write_text(wanted)
     return 0
 
 

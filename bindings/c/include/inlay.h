@@ -2,19 +2,21 @@
  *
  * Made by bindings/c/header.py of the library's sources; docs/c.md is the guide.
  *
- * Status and errors. A function that can fail gives an inlay_status: INLAY_OK, or the kind of the error. Its last argument says where
- * the error itself is put: NULL, or the address of a pointer that is NULL or holds an earlier error, which is freed. So one pointer,
- * set to NULL at first, serves any number of calls; after each it holds that call's error, or NULL. Other functions give a plain
- * value; for a handle that is NULL it is zero, NULL or false. No function aborts, exits, or lets an exception out.
+ * Status and errors. A function that can fail gives an inlay_status: INLAY_OK, or the kind of the error. Its
+ * last argument says where the error itself is put: NULL, or the address of a pointer that is NULL or holds
+ * an earlier error, which is freed. So one pointer, set to NULL at first, serves any number of calls; after
+ * each it holds that call's error, or NULL. Other functions give a plain value; for a handle that is NULL it
+ * is zero, NULL or false. No function aborts, exits, or lets an exception out.
  *
- * Ownership. A handle that a function makes belongs to the program, which frees it once by the function that its comment names. To free
- * takes the address of the pointer, and leaves NULL there: freeing NULL, or twice, does nothing. Handles keep alive what they need
- * themselves, so they may be freed in any order. Where a function fails, a handle that it was to make is NULL. What "belongs to" a
- * handle is there until that is freed, and is only read. Arguments are copied, unless a comment says otherwise; none is kept.
+ * Ownership. A handle that a function makes belongs to the program, which frees it once by the function that
+ * its comment names. To free takes the address of the pointer, and leaves NULL there: freeing NULL, or
+ * twice, does nothing. Handles keep alive what they need themselves, so they may be freed in any order.
+ * Where a function fails, a handle that it was to make is NULL. What "belongs to" a handle is there until
+ * that is freed, and is only read. Arguments are copied, unless a comment says otherwise; none is kept.
  *
- * Threads. A handle may be used by any number of threads at once; statements of one connection run one after the other. To free a
- * handle must be the last use of it. In a child of fork(), handles of the parent fail with INLAY_ERROR_CLOSED, and to free them
- * does nothing; databases that the child opens itself work.
+ * Threads. A handle may be used by any number of threads at once; statements of one connection run one after
+ * the other. To free a handle must be the last use of it. In a child of fork(), handles of the parent fail
+ * with INLAY_ERROR_CLOSED, and to free them does nothing; databases that the child opens itself work.
  *
  * Texts are UTF-8. Columns and rows count from 0, parameters from 1. Pointers that may be NULL are named.
  */
@@ -1538,7 +1540,7 @@ inlay_status inlay_set_replacement_scan(
     inlay_connection *connection,
     inlay_replacement_scan function,
     void *user_data,
-    void (*destroy)(void *user_data),
+    inlay_destroy destroy,
     inlay_error **error);
 
 /* The name means this query. */

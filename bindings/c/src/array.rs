@@ -27,8 +27,8 @@ pub fn vector_of(array: &inlay_array) -> Result<Vector> {
     let ty = type_of(array)?;
     let layout = array.layout;
     let is_text = matches!(ty, LogicalType::Varchar | LogicalType::Json);
-    let is_default = layout == INLAY_LAYOUT_DEFAULT || layout == layout_of(&ty);
-    if !is_default && !(is_text && layout == INLAY_LAYOUT_STRINGS) {
+    let fits = [INLAY_LAYOUT_DEFAULT, layout_of(&ty)].contains(&layout);
+    if !(fits || is_text && layout == INLAY_LAYOUT_STRINGS) {
         return Err(Error::invalid_argument(format!("values of {ty} have no layout {layout}")));
     }
     let validity = validity_of(array)?;

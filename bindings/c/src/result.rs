@@ -56,9 +56,11 @@ pub struct Whole {
     _connection: Connection,
     pub views: Vec<OnceLock<Prepared>>,
     pub plains: Mutex<HashMap<(usize, inlay_type_id), Arc<Plain>>>,
-    /// Single values as text or bytes, which end with NUL.
-    pub texts: Mutex<HashMap<(usize, usize, bool), Box<[u8]>>>,
+    pub texts: Mutex<Texts>,
 }
+
+/// Single values as text or bytes, which end with NUL: by row, column, and whether as text.
+type Texts = HashMap<(usize, usize, bool), Box<[u8]>>;
 
 /// What a run gives.
 pub type Answer = (Cursor, Option<Arc<dyn Host>>);

@@ -2,7 +2,7 @@
 
 use crate::connection::{self, inlay_connection};
 use crate::failure::{ErrorOut, guard, inlay_status, plain};
-use crate::functions::User;
+use crate::functions::{Destroy, User};
 use crate::pointers::{Handle, Own, StreamIn, Text, null, text_of};
 use inlay::types::arrow::StreamReader;
 use inlay::{ArrowTable, Error, Host, HostScope, HostTable, Result};
@@ -48,7 +48,7 @@ pub extern "C" fn inlay_set_replacement_scan(
     connection: Handle<'_, inlay_connection>,
     function: inlay_replacement_scan,
     user_data: *mut c_void,
-    destroy: Option<unsafe extern "C" fn(user_data: *mut c_void)>,
+    destroy: Destroy,
     error: ErrorOut<'_>,
 ) -> inlay_status {
     // What is given is destroyed whatever happens.

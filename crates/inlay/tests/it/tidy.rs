@@ -54,6 +54,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ),
     ("cli", &["inlay"]),
     ("bindings/adbc", &["inlay"]),
+    ("bindings/c", &["inlay", "inlay-adbc"]),
     ("bindings/python", &["inlay", "inlay-adbc", "inlay-cli"]),
 ];
 
