@@ -48,7 +48,7 @@ pub(super) struct ExcelWriter {
 }
 
 /// Bytes that a cell takes beside its text: its place in two trees, and its value.
-const CELL_SIZE: usize = 96;
+const CELL_SIZE: usize = 256;
 /// So many rows are put into the workbook between looks at the interrupt.
 const CHECK_ROWS: u64 = 1 << 10;
 
@@ -104,7 +104,7 @@ impl ExcelWriter {
 
     fn cell(&mut self, column: usize, value: &Value) -> Result<()> {
         // A text lies in the table of texts, twice, and another time in the file's part.
-        self.meter.add(CELL_SIZE + 3 * value.as_str().map_or(0, str::len))?;
+        self.meter.add(CELL_SIZE + 6 * value.as_str().map_or(0, str::len))?;
         let place = (self.row, column as u16);
         if !value.is_null() {
             let (row, column) = (self.row, column as u32);

@@ -7,7 +7,7 @@ use inlay_kernels::aggregate::{GroupIds, create};
 use inlay_kernels::function::kernel;
 use inlay_kernels::resolve::{ArgType, ResolveOptions, Resolved};
 use inlay_types::nested::unpack_lists;
-use inlay_types::{Bitmap, Error, LogicalType, Result, Vector};
+use inlay_types::{Bitmap, Error, LogicalType, Result, Vector, limits};
 
 macro_rules! fold {
     ($list:literal, $name:literal, $shown:literal, $description:literal, $example:literal) => {
@@ -89,6 +89,8 @@ fn resolve_named(name: &str, args: &[ArgType], others: &[ArgType]) -> Result<Opt
         let (rows, taken) = computed(args, len);
         let lists = taken[0].flatten();
         let (child, offsets) = unpack_lists(&lists)?;
+        // An accumulator may keep all elements, and sort them.
+        limits::need(child.len().saturating_mul(size_of::<u32>()) + lists.text_size().saturating_mul(2))?;
         let mut groups = Vec::with_capacity(child.len());
         for row in 0..rows {
             groups.resize(offsets[row + 1] as usize, row as u32);

@@ -6,6 +6,7 @@ use crate::registry::Function;
 use inlay_kernels::function::kernel;
 use inlay_kernels::resolve::{ArgType, ResolveOptions, Resolved};
 use inlay_types::LogicalType::{self, Varchar};
+use inlay_types::limits::{self, Meter};
 use inlay_types::nested::Sequence;
 use inlay_types::{Error, Result};
 
@@ -41,24 +42,28 @@ fn resolve_joined(args: &[ArgType], _: &ResolveOptions) -> Result<Option<Resolve
         each(args, &Varchar, len, out, |args, row, out| {
             let Some(separator) = args.get(0, row) else { return out.push(None) };
             out.push_with(|text| {
-                let mut is_first = true;
-                let mut add = |part: &[u8]| {
+                let (mut is_first, mut meter) = (true, Meter::new());
+                let mut add = |part: &[u8]| -> Result<()> {
+                    // A text that is full moves to twice the place.
+                    meter.add(2 * (part.len() + if is_first { 0 } else { separator.len() }))?;
                     if !is_first {
                         text.extend_from_slice(separator);
                     }
                     text.extend_from_slice(part);
                     is_first = false;
+                    Ok(())
                 };
                 for (index, is_list) in is_list.iter().enumerate() {
                     match args.get(index + 1, row) {
                         None => {}
                         Some(bytes) if *is_list => {
                             let elements = Sequence::new(&Varchar, bytes);
-                            (0..elements.len()).filter_map(|at| elements.get(at)).for_each(&mut add);
+                            (0..elements.len()).filter_map(|at| elements.get(at)).try_for_each(&mut add)?;
                         }
-                        Some(bytes) => add(bytes),
+                        Some(bytes) => add(bytes)?,
                     }
                 }
+                limits::keep(meter.finish());
                 Ok(())
             })
         })

@@ -6,11 +6,11 @@ use crate::registry::Function;
 use inlay_kernels::coercion::common_type;
 use inlay_kernels::function::kernel;
 use inlay_kernels::resolve::{ArgType, Resolved};
-use inlay_types::LogicalType;
 use inlay_types::LogicalType::Boolean;
 use inlay_types::logical_type::Field;
 use inlay_types::nested::read::{map_lists, map_parts};
-use inlay_types::nested::write;
+use inlay_types::nested::{fixed_width, write};
+use inlay_types::{LogicalType, limits};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -113,18 +113,19 @@ fn resolve_entries(args: &[ArgType]) -> Option<Resolved> {
     let ty = LogicalType::list(entry.clone());
     ty.check_depth().ok()?;
     let (returns, packer) = (ty.clone(), write::StructPacker::new(&fields));
+    let has_texts = fields.iter().any(|field| fixed_width(&field.ty).is_none());
     let kernel = kernel(move |args, len, out| {
-        let mut bytes = Vec::new();
         each_known(args, &ty, len, out, |args, row, out| {
-            let (keys, values) = map_parts(&types, args.get(0, row).unwrap_or_default());
-            out.push_texts(|entries| {
-                for index in 0..keys.len().min(values.len()) {
-                    let pair = [keys.get(index), values.get(index)];
-                    bytes.clear();
-                    packer.push(|field| pair[field], &mut bytes)?;
-                    entries.push(&bytes)?;
-                }
-                Ok(())
+            let map = args.get(0, row).unwrap_or_default();
+            let (keys, values) = map_parts(&types, map);
+            let count = keys.len().min(values.len());
+            let of_texts = if has_texts { map.len() } else { 0 };
+            let entry = |index, out: &mut Vec<u8>| {
+                let pair = [keys.get(index), values.get(index)];
+                packer.push(|field| pair[field], out)
+            };
+            out.push_with(|out| {
+                write::push_appended((count, count * packer.fixed_size() + of_texts), entry, out)
             })
         })
     });
@@ -194,6 +195,8 @@ fn resolve_concat(args: &[ArgType]) -> Option<Resolved> {
                 return out.push(None);
             }
             let (mut keys, mut values): (Vec<Part<'_>>, Vec<Part<'_>>) = (Vec::new(), Vec::new());
+            let count = maps.iter().map(|map| map_parts(&types, map).0.len()).sum::<usize>();
+            limits::need(count.saturating_mul(5 * size_of::<Part<'_>>()))?;
             let mut places: HashMap<Part<'_>, usize> = HashMap::new();
             for map in maps {
                 let (own, contents) = map_parts(&types, map);

@@ -9,7 +9,7 @@ use inlay_kernels::resolve::{ArgType, Resolved};
 use inlay_types::LogicalType::{BigInt, Boolean, Integer, UBigInt};
 use inlay_types::logical_type::Field;
 use inlay_types::nested::{Sequence, compare, find_fixed, fixed_width, write};
-use inlay_types::{Bitmap, Buffer, Error, Heap, LogicalType, Result, Vector};
+use inlay_types::{Bitmap, Buffer, Error, Heap, LogicalType, Result, Vector, limits};
 use std::collections::HashSet;
 
 /// See the module documentation.
@@ -168,17 +168,30 @@ fn two_lists(args: &[ArgType]) -> Option<(LogicalType, Vec<LogicalType>)> {
     Some((element, types))
 }
 
-type SetTest = fn(&[Part<'_>], &[Part<'_>]) -> bool;
+type SetTest = fn(&[Part<'_>], &[Part<'_>]) -> Result<bool>;
 
-fn has_any(left: &[Part<'_>], right: &[Part<'_>]) -> bool {
-    let known: HashSet<&[u8]> = right.iter().copied().flatten().collect();
-    left.iter().flatten().any(|part| known.contains(part))
+/// An empty set with room for so many elements.
+fn set<'a>(count: usize) -> Result<HashSet<&'a [u8]>> {
+    limits::need(count.saturating_mul(2 * (size_of::<&[u8]>() + 1)))?;
+    Ok(HashSet::with_capacity(count))
+}
+
+/// The elements but NULL.
+fn set_of<'a>(parts: &[Part<'a>]) -> Result<HashSet<&'a [u8]>> {
+    let mut known = set(parts.len())?;
+    known.extend(parts.iter().copied().flatten());
+    Ok(known)
+}
+
+fn has_any(left: &[Part<'_>], right: &[Part<'_>]) -> Result<bool> {
+    let known = set_of(right)?;
+    Ok(left.iter().flatten().any(|part| known.contains(part)))
 }
 
 /// NULLs on the right are no elements.
-fn has_all(left: &[Part<'_>], right: &[Part<'_>]) -> bool {
-    let known: HashSet<&[u8]> = left.iter().copied().flatten().collect();
-    right.iter().flatten().all(|part| known.contains(part))
+fn has_all(left: &[Part<'_>], right: &[Part<'_>]) -> Result<bool> {
+    let known = set_of(left)?;
+    Ok(right.iter().flatten().all(|part| known.contains(part)))
 }
 
 fn resolve_sets(args: &[ArgType], test: SetTest) -> Option<Resolved> {
@@ -186,15 +199,16 @@ fn resolve_sets(args: &[ArgType], test: SetTest) -> Option<Resolved> {
     let kernel = kernel(move |args, len, out| {
         each_known(args, &Boolean, len, out, |args, row, out| {
             let list = |arg: usize| all(&Sequence::new(&element, args.get(arg, row).unwrap_or_default()));
-            out.push_bool(test(&list(0)?, &list(1)?))
+            out.push_bool(test(&list(0)?, &list(1)?)?)
         })
     });
     Some(Resolved::infallible(types, Boolean, kernel))
 }
 
-fn distinct(parts: &mut Vec<Part<'_>>) {
-    let mut seen = HashSet::with_capacity(parts.len());
+fn distinct(parts: &mut Vec<Part<'_>>) -> Result<()> {
+    let mut seen = set(parts.len())?;
     parts.retain(|part| part.is_some_and(|bytes| seen.insert(bytes)));
+    Ok(())
 }
 
 fn resolve_unique(args: &[ArgType]) -> Option<Resolved> {
@@ -203,8 +217,7 @@ fn resolve_unique(args: &[ArgType]) -> Option<Resolved> {
     let kernel = kernel(move |args, len, out| {
         each_known(args, &UBigInt, len, out, |args, row, out| {
             let parts = all(&Sequence::new(&element, args.get(0, row).unwrap_or_default()))?;
-            let seen: HashSet<&[u8]> = parts.into_iter().flatten().collect();
-            out.push_int(seen.len() as i64)
+            out.push_int(set_of(&parts)?.len() as i64)
         })
     });
     Some(Resolved::infallible(vec![list.ty.clone()], UBigInt, kernel))
@@ -222,8 +235,8 @@ fn resolve_intersect(args: &[ArgType]) -> Option<Resolved> {
             // Nothing is in a list that is not there.
             let list = |arg: usize| all(&Sequence::new(&element, args.get(arg, row).unwrap_or_default()));
             let (mut left, right) = (list(0)?, list(1)?);
-            let known: HashSet<&[u8]> = right.into_iter().flatten().collect();
-            distinct(&mut left);
+            let known = set_of(&right)?;
+            distinct(&mut left)?;
             left.retain(|part| part.is_some_and(|bytes| known.contains(bytes)));
             left.sort_by(|a, b| compare(&element, a.unwrap_or_default(), b.unwrap_or_default()));
             out.push_list(&element, &left)
@@ -293,7 +306,7 @@ fn resolve_zip(args: &[ArgType]) -> Option<Resolved> {
     let entry = LogicalType::Struct(fields.clone().into());
     let ty = LogicalType::list(entry.clone());
     ty.check_depth().ok()?;
-    let returns = ty.clone();
+    let (returns, packer) = (ty.clone(), write::StructPacker::new(&fields));
     let kernel = kernel(move |args, len, out| {
         each(args, &ty, len, out, |args, row, out| {
             let lists: Vec<Sequence<'_>> = (elements.iter().enumerate())
@@ -302,15 +315,18 @@ fn resolve_zip(args: &[ArgType]) -> Option<Resolved> {
             let cuts = args.get(elements.len(), row) == Some(&[1]);
             let sizes = lists.iter().map(Sequence::len);
             let size = if cuts { sizes.min() } else { sizes.max() }.unwrap_or(0);
-            let mut rows = Vec::with_capacity(size);
-            for at in 0..size {
-                let mut bytes = Vec::new();
+            let of_texts = |(arg, element)| match fixed_width(element) {
+                Some(_) => 0,
+                None => args.get(arg, row).unwrap_or_default().len(),
+            };
+            let of_texts: usize = elements.iter().enumerate().map(of_texts).sum();
+            let entry = |at: usize, out: &mut Vec<u8>| {
                 let part = |list: usize| if at < lists[list].len() { lists[list].get(at) } else { None };
-                write::push_struct(&fields, part, &mut bytes)?;
-                rows.push(bytes);
-            }
-            let parts: Vec<Part<'_>> = rows.iter().map(|bytes| Some(&bytes[..])).collect();
-            out.push_list(&entry, &parts)
+                packer.push(part, out)
+            };
+            out.push_with(|out| {
+                write::push_appended((size, size * packer.fixed_size() + of_texts), entry, out)
+            })
         })
     });
     Some(Resolved::infallible(types, returns, kernel))

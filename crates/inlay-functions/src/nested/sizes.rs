@@ -89,6 +89,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         |args, _| {
             resolve_same(args, |parts| {
                 parts.pop();
+                Ok(())
             })
         },
         "a list without its last element",
@@ -101,6 +102,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         |args, _| {
             resolve_same(args, |parts| {
                 parts.drain(..parts.len().min(1));
+                Ok(())
             })
         },
         "a list without its first element",
@@ -110,7 +112,12 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     Function::typed(
         "list_reverse",
         &["list_reverse(LIST) -> LIST"],
-        |args, _| resolve_same(args, |parts| parts.reverse()),
+        |args, _| {
+            resolve_same(args, |parts| {
+                parts.reverse();
+                Ok(())
+            })
+        },
         "a list from its end to its front",
         "list_reverse([3, 6, 1, 2]) = '[2, 1, 6, 3]'",
     )
@@ -255,7 +262,10 @@ fn resolve_push(list: &ArgType, value: &ArgType, place: Place) -> Option<Resolve
 }
 
 /// A list of the same type that `change` makes of the elements.
-pub(super) fn resolve_same(args: &[ArgType], change: fn(&mut Vec<Part<'_>>)) -> Option<Resolved> {
+pub(super) fn resolve_same(
+    args: &[ArgType],
+    change: fn(&mut Vec<Part<'_>>) -> Result<()>,
+) -> Option<Resolved> {
     let [list] = args else { return None };
     let element = element(&list.ty)?.clone();
     let ty = LogicalType::list(element.clone());
@@ -263,7 +273,7 @@ pub(super) fn resolve_same(args: &[ArgType], change: fn(&mut Vec<Part<'_>>)) -> 
     let kernel = kernel(move |args, len, out| {
         each_known(args, &ty, len, out, |args, row, out| {
             let mut parts = all(&Sequence::new(&element, args.get(0, row).unwrap_or_default()))?;
-            change(&mut parts);
+            change(&mut parts)?;
             out.push_list(&element, &parts)
         })
     });

@@ -16,7 +16,7 @@ pub use temporal::{cast_in_zone, cast_value_in_zone};
 pub use value::cast_value;
 
 use crate::zone::Zone;
-use inlay_types::limits::Meter;
+use inlay_types::limits::{self, Meter};
 use inlay_types::{Bitmap, Dictionary, Error, LogicalType, Result, Value, Vector, VectorBuilder, VectorKind};
 
 /// Whether an explicit CAST from one type to the other exists.
@@ -86,7 +86,7 @@ fn cast_with(
             let value = input.get(0);
             let value = match temporal::value_with(&value, to, zone).unwrap_or_else(|| cast_value(&value, to))
             {
-                Err(_) if or_null => Value::Null,
+                Err(error) if or_null && !error.is_of_statement() => Value::Null,
                 other => other?,
             };
             *out = Vector::constant(to.clone(), &value, len)?;
@@ -131,6 +131,21 @@ fn cast_flat(
         *out = converted?;
         return Ok(());
     }
+    // The elements of a list may be far more than the rows of a batch.
+    let held = limits::hold(input.len().saturating_mul(to.physical().size()))?;
+    cast_plain(input, to, or_null, zone, out)?;
+    out.hold(held);
+    Ok(())
+}
+
+/// Values that are no lists, nor others that are taken apart.
+fn cast_plain(
+    input: &Vector,
+    to: &LogicalType,
+    or_null: bool,
+    zone: Option<&Zone>,
+    out: &mut Vector,
+) -> Result<()> {
     if nested::can_cast_special(input.ty(), to).is_some() {
         return by_value(input, to, or_null, out);
     }
@@ -154,10 +169,10 @@ fn by_value(input: &Vector, to: &LogicalType, or_null: bool, out: &mut Vector) -
     let mut builder = VectorBuilder::new(to.clone(), input.len());
     let mut meter = Meter::of_rows();
     for row in 0..input.len() {
-        text::ask(input, row)?;
+        text::ask_for_value(input, row, to)?;
         let value = input.get(row);
         let converted = match nested::parts_or_null(&value, to).filter(|_| or_null) {
-            Some(parts) => Ok(parts),
+            Some(parts) => parts,
             None => cast_value(&value, to),
         };
         match converted {
@@ -165,7 +180,7 @@ fn by_value(input: &Vector, to: &LogicalType, or_null: bool, out: &mut Vector) -
                 builder.push(&value)?;
                 meter.add(value.as_str().map_or(0, str::len))?;
             }
-            Err(_) if or_null => builder.push_null(),
+            Err(error) if or_null && !error.is_of_statement() => builder.push_null(),
             Err(error) => return Err(error),
         }
     }
