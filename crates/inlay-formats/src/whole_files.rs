@@ -10,7 +10,8 @@ use crate::remote::shown;
 use inlay_catalog::{
     ScanRequest, SourceColumn, SourceScan, SourceTask, TableFunction, TableSource, TypeNames,
 };
-use inlay_types::{Batch, Error, LogicalType, MemoryBudget, Result, Value, Vector};
+use inlay_types::view::HeapBuilder;
+use inlay_types::{Batch, Buffer, Error, LogicalType, MemoryBudget, Result, Value, Vector};
 use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -137,10 +138,7 @@ impl SourceScan for FilesScan {
         let files = Arc::clone(&self.files.access);
         Ok(Some(Box::new(std::iter::once_with(move || {
             let file = Opened { files: &files, path: &path, kind, budget: &request.budget };
-            let columns = request.columns.iter().map(|&index| {
-                let value = file.value(index)?;
-                Vector::from_sql_values(types[index].clone(), &[value])
-            });
+            let columns = request.columns.iter().map(|&index| file.column(index, &types[index]));
             Ok(Batch::new(columns.collect::<Result<_>>()?, 1))
         }))))
     }
@@ -154,45 +152,49 @@ struct Opened<'a> {
 }
 
 impl Opened<'_> {
-    fn value(&self, column: usize) -> Result<Value> {
-        Ok(match column {
+    fn column(&self, column: usize, ty: &LogicalType) -> Result<Vector> {
+        let value = match column {
             0 => Value::Varchar(self.path.to_string()),
-            1 => self.content()?,
+            1 => return self.content(ty),
             2 => Value::BigInt(self.files.about(self.path)?.size as i64),
             _ => {
                 let modified = self.files.about(self.path)?.modified;
                 let since = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
                 since.map_or(Value::Null, |since| Value::TimestampTz(since.as_micros() as i64))
             }
-        })
+        };
+        Vector::from_sql_values(ty.clone(), &[value])
     }
 
-    fn content(&self) -> Result<Value> {
-        // What is read is copied once into the vector.
+    /// All that is in the file, which is counted as long as it lives.
+    fn content(&self, ty: &LogicalType) -> Result<Vector> {
         let failed = |error: std::io::Error| Error::io("cannot read", self.path, &error);
-        let (bytes, _held);
+        let (mut bytes, held);
         if self.files.is_elsewhere(self.path) {
             let file = self.files.ranges(self.path, First::Beginning)?;
-            _held = self.budget.reserve(file.size().saturating_mul(2))?;
+            held = self.budget.reserve(file.size())?;
             let mut read = Vec::with_capacity(usize::try_from(file.size()).unwrap_or(0));
             ranges::telling(|| Ranges::new(file).read_to_end(&mut read).map_err(failed))?;
             bytes = read;
         } else {
-            _held = self.budget.reserve(self.files.about(self.path)?.size.saturating_mul(2))?;
-            let mut read = Vec::new();
+            let size = self.files.about(self.path)?.size;
+            held = self.budget.reserve(size)?;
+            // What is behind the size that was told shows at once, or the file grew.
+            let mut read = Vec::with_capacity(usize::try_from(size).unwrap_or(0).saturating_add(1));
             self.files.open(self.path)?.read_to_end(&mut read).map_err(failed)?;
             bytes = read;
         }
-        if self.kind == Kind::Blob {
-            return Ok(Value::Blob(bytes));
-        }
-        String::from_utf8(bytes).map(Value::Varchar).map_err(|error| {
-            Error::MalformedFile {
+        if let (Kind::Text, Err(error)) = (self.kind, std::str::from_utf8(&bytes)) {
+            let error = Error::MalformedFile {
                 path: self.path.to_string(),
                 line: None,
-                message: format!("byte {} is not UTF-8 text", error.utf8_error().valid_up_to()),
-            }
-            .with_hint("read_blob reads any file")
-        })
+                message: format!("byte {} is not UTF-8 text", error.valid_up_to()),
+            };
+            return Err(error.with_hint("read_blob reads any file"));
+        }
+        let mut heap = HeapBuilder::new();
+        let view = heap.push_from(&mut bytes);
+        let made = Vector::flat(ty.clone(), 1, Buffer::from_vec(vec![view]), None, heap.finish());
+        Ok(made.holding(Some(held)))
     }
 }

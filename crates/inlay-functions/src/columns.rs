@@ -120,7 +120,7 @@ pub(crate) fn write_bytes(
     }
     let rows = computed_rows(args, len);
     let validity = joint_validity(args, rows);
-    write_where(ty, rows, validity.as_ref(), out, |row, text| write(row, text).map(|()| true))?;
+    write_where(ty, args, rows, validity.as_ref(), out, |row, text| write(row, text).map(|()| true))?;
     finish(args, rows, len, out)
 }
 
@@ -143,7 +143,7 @@ pub(crate) fn write_bytes_or_null(
     write: impl FnMut(usize, &mut Vec<u8>) -> Result<bool>,
 ) -> Result<()> {
     let rows = computed_rows(args, len);
-    write_where(ty, rows, None, out, write)?;
+    write_where(ty, args, rows, None, out, write)?;
     if rows != len {
         let one = std::mem::replace(out, Vector::empty(LogicalType::Varchar));
         return inlay_kernels::apply::make_constant(&one, len, out);
@@ -151,8 +151,28 @@ pub(crate) fn write_bytes_or_null(
     Ok(())
 }
 
+/// How long the texts of a row are together, where some may be long.
+struct LargeRows<'a>(Vec<TextColumn<'a>>);
+
+impl<'a> LargeRows<'a> {
+    fn of(args: &[&'a Vector]) -> Self {
+        const LARGE: usize = 1 << 16;
+        let is_large = |arg: &&&Vector| {
+            let (source, _) = Rows::of(arg);
+            source.ty().is_view() && source.heap().buffers().iter().map(Buffer::size).sum::<usize>() > LARGE
+        };
+        Self(args.iter().filter(is_large).map(|arg| TextColumn::of(*arg)).collect())
+    }
+
+    #[inline]
+    fn get(&self, row: usize) -> usize {
+        self.0.iter().map(|column| column.view(row).len()).sum()
+    }
+}
+
 fn write_where(
     ty: LogicalType,
+    args: &[&Vector],
     rows: usize,
     validity: Option<&Bitmap>,
     out: &mut Vector,
@@ -162,6 +182,7 @@ fn write_where(
     let mut text = Vec::new();
     let mut nulls: Option<Bitmap> = None;
     let mut meter = Meter::new();
+    let sizes = LargeRows::of(args);
     out.reset_flat(&ty, rows);
     for (row, target) in out.values_mut::<View>().iter_mut().enumerate() {
         *target = View::EMPTY;
@@ -169,6 +190,8 @@ fn write_where(
             continue;
         }
         text.clear();
+        // What is written is mostly as long as what is read, and moves while it grows.
+        limits::need(sizes.get(row).saturating_mul(2))?;
         if write(row, &mut text)? {
             meter.add(text.len())?;
             *target = heap.push_from(&mut text);

@@ -212,6 +212,7 @@ fn hex_text(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
 
 fn bin_text(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     text_of(args, len, out, |bytes, text| {
+        limits::grow_at_once(text, bytes.len().saturating_mul(8))?;
         for byte in bytes {
             text.extend((0..8).rev().map(|bit| b'0' + (byte >> bit & 1)));
         }

@@ -47,7 +47,10 @@ pub fn parse(text: &str) -> Result<Vec<u8>> {
         ));
     }
     if let Some(wrong) = text.chars().find(|c| !matches!(c, '0' | '1')) {
-        let message = format!("cannot convert '{text}' to BIT: '{wrong}' is neither 0 nor 1");
+        let message = format!(
+            "cannot convert '{}' to BIT: '{wrong}' is neither 0 nor 1",
+            crate::error::shortened(text)
+        );
         return Err(Error::invalid_argument(message));
     }
     let digits = text.as_bytes();

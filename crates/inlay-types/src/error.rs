@@ -451,10 +451,27 @@ fn day_first_format(date: &str) -> Option<String> {
 }
 
 fn quoted(value: &str) -> String {
+    // Of a long one the error has no more than is shown.
+    if let Some((short, count)) = value.rsplit_once(CUT)
+        && count.ends_with(COUNTED)
+        && short.chars().count() == SHOWN_MAX
+    {
+        return format!("'{short}...' ({count}");
+    }
     match beginning(value) {
         None => format!("'{value}'"),
-        Some(short) => format!("'{short}...' ({} characters)", value.chars().count()),
+        Some(short) => format!("'{short}...' ({}{COUNTED}", value.chars().count()),
     }
+}
+
+/// What stands behind the beginning of a long value, and behind the number of its characters.
+const CUT: &str = "... (";
+const COUNTED: &str = " characters)";
+
+/// A value that an error keeps: errors live long, and values may be large.
+pub fn kept_text(text: &str) -> String {
+    const KEPT_MAX: usize = 4096;
+    if text.len() > KEPT_MAX { shortened(text).into_owned() } else { text.to_string() }
 }
 
 /// Characters of a value that a message shows.
@@ -469,7 +486,7 @@ fn beginning(text: &str) -> Option<&str> {
 pub fn shortened(text: &str) -> Cow<'_, str> {
     match beginning(text) {
         None => Cow::Borrowed(text),
-        Some(short) => Cow::Owned(format!("{short}... ({} characters)", text.chars().count())),
+        Some(short) => Cow::Owned(format!("{short}{CUT}{}{COUNTED}", text.chars().count())),
     }
 }
 
@@ -512,6 +529,11 @@ impl Error {
     /// A semantic error without a class of its own.
     pub fn bind(message: impl Into<String>) -> Self {
         Self::Bind { message: message.into() }
+    }
+
+    /// Whether the statement cannot go on, whatever its values are: no NULL may stand for what could not be computed.
+    pub fn is_of_statement(&self) -> bool {
+        matches!(self.root(), Self::OutOfMemory { .. } | Self::Interrupted | Self::StatementTimeout { .. })
     }
 
     /// Types that do not fit.

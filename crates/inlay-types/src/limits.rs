@@ -7,6 +7,9 @@
 //! worker thread what holds ([`with`]); while a query is planned, constants are small or not computed yet, and where nobody
 //! said anything, they are, too.
 //!
+//! What a kernel needs for a while beside its result (parts of a list, the tree of a document) is asked for with [`need`], which counts
+//! it to the end of the step ([`step`]) that it belongs to.
+//!
 //! Where many rows may also be worked on in parts, their results may be bounded ([`bounded`]), so that the memory of one step
 //! does not grow with the rows of a batch.
 
@@ -150,6 +153,67 @@ pub fn hold(bytes: usize) -> Result<Option<Reservation>> {
     Ok(meter.finish())
 }
 
+thread_local! {
+    /// What the step that runs needs for a while; `None` outside of steps.
+    static NEEDED: RefCell<Option<Needed>> = const { RefCell::new(None) };
+}
+
+/// What was asked for with [`need`] in a step of so many rows.
+struct Needed {
+    rows: usize,
+    held: Vec<Reservation>,
+}
+
+/// Runs a step of a computation on so many rows: what it asks for with [`need`] is counted until it ends.
+pub fn step<R>(rows: usize, work: impl FnOnce() -> R) -> R {
+    struct Former(Option<Needed>);
+    impl Drop for Former {
+        fn drop(&mut self) {
+            let former = self.0.take();
+            drop(NEEDED.with(|needed| needed.replace(former)));
+        }
+    }
+    let _former = Former(NEEDED.with(|needed| needed.replace(Some(Needed { rows, held: Vec::new() }))));
+    work()
+}
+
+/// Asks for what is about to be allocated for a while, if it is much.
+pub fn need(bytes: usize) -> Result<()> {
+    if bytes < STEP {
+        return Ok(());
+    }
+    match hold(bytes) {
+        // What other rows of the step needed may be gone.
+        Err(error @ Error::OutOfMemory { .. }) => {
+            if !forget() {
+                return Err(error);
+            }
+            keep(hold(bytes)?);
+        }
+        other => keep(other?),
+    }
+    Ok(())
+}
+
+/// Gives back what was asked for with [`need`] in a step of several rows: those before may need it no more. Whether there was any.
+pub fn forget() -> bool {
+    let of_others = NEEDED.with(|needed| match &mut *needed.borrow_mut() {
+        Some(needed) if needed.rows > 1 => std::mem::take(&mut needed.held),
+        Some(_) | None => Vec::new(),
+    });
+    !of_others.is_empty()
+}
+
+/// Counts what is held to the end of the step that runs.
+pub fn keep(held: Option<Reservation>) {
+    let Some(held) = held else { return };
+    NEEDED.with(|needed| {
+        if let Some(needed) = &mut *needed.borrow_mut() {
+            needed.held.push(held);
+        }
+    });
+}
+
 /// Asks whether so many bytes of a result can be had, before they are taken. Where nobody set limits, only a little can.
 pub fn room(bytes: usize) -> Result<()> {
     Meter::new().add(bytes)
@@ -160,7 +224,7 @@ pub fn grow<T>(values: &mut Vec<T>, more: usize) -> Result<()> {
     if values.capacity() - values.len() >= more {
         return Ok(());
     }
-    drop(hold(more.saturating_mul(size_of::<T>()))?);
+    need(more.saturating_mul(size_of::<T>()))?;
     grow_counted(values, more)
 }
 
@@ -287,6 +351,27 @@ mod tests {
             let mut values: Vec<u64> = Vec::new();
             grow(&mut values, 1 << 10).unwrap();
             assert!(grow(&mut values, usize::MAX).is_err() && grow(&mut values, 1 << 22).is_err());
+        });
+        assert_eq!(budget.used(), 0);
+    }
+
+    #[test]
+    fn what_a_step_needs_is_counted_until_it_ends() {
+        let limits = Limits::new(MemoryBudget::new(1 << 24), Interrupt::new());
+        let budget = limits.budget.clone();
+        with(limits, || {
+            step(1, || {
+                need(1 << 22).unwrap();
+                // A step inside, as of a lambda's body.
+                step(1, || need(1 << 22).unwrap());
+                need(1 << 22).unwrap();
+                assert!(budget.used() >= 2 << 22 && budget.used() < 3 << 22);
+                assert!(need(1 << 23).is_err());
+            });
+            assert_eq!(budget.used(), 0);
+            // Of many rows one after the other may need it.
+            step(9, || (0..9).for_each(|_| need(1 << 22).unwrap()));
+            need(1 << 23).unwrap();
         });
         assert_eq!(budget.used(), 0);
     }

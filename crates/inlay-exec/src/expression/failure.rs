@@ -46,9 +46,18 @@ pub(super) fn explained(program: &Program, columns: &[&Vector], len: usize, erro
     }
 }
 
+/// Whether a value is too long to be taken apart for a message.
+fn is_long(column: &Vector, row: usize) -> bool {
+    const BYTES_MAX: usize = 1 << 16;
+    !column.is_null(row) && column.slice(row, 1).text_size() > BYTES_MAX
+}
+
 fn row_values(program: &Program, columns: &[&Vector], row: usize) -> Vec<RowValue> {
     let ids = program.input_layout().0.iter();
     let one = |(id, column): (&inlay_sql::plan::ColumnId, &&Vector)| {
+        if is_long(column, row) {
+            return RowValue { column: id.0, name: String::new(), value: "...".to_string() };
+        }
         let value = column.get(row);
         let text = if value.logical_type().is_view() && !value.is_null() {
             format!("'{value}'")

@@ -12,7 +12,9 @@ use crate::spill::is_refusal;
 use inlay_kernels::function::{NullHandling, ScalarKernel, Volatility};
 use inlay_kernels::{Cmp, boolean, cast, compare};
 use inlay_sql::plan::{Expr, Place};
-use inlay_types::{Batch, Bitmap, Dictionary, Error, LogicalType, Result, VECTOR_SIZE, Value, Vector};
+use inlay_types::{
+    Batch, Bitmap, Dictionary, Error, LogicalType, Result, VECTOR_SIZE, Value, Vector, limits,
+};
 use std::sync::Arc;
 
 /// Where a step finds an argument.
@@ -393,6 +395,10 @@ impl Program {
 }
 
 fn run_action(action: &Action, args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+    limits::step(len, || run(action, args, len, out))
+}
+
+fn run(action: &Action, args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     match action {
         Action::Call(kernel) => kernel.eval(args, len, out)?,
         Action::Cast(ty, or_null) => cast(args[0], ty, *or_null, out)?,

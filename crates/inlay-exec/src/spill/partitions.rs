@@ -62,19 +62,25 @@ impl SpillPartitions {
 
     /// Adds rows of a batch.
     pub(crate) fn append(&self, vectors: &[Vector], rows: &Selection) -> Result<()> {
+        let most = rows_at_once(vectors);
         for (part, rows) in rows.0.iter().enumerate().filter(|(_, rows)| !rows.is_empty()) {
-            self.append_to(part, vectors, rows)?;
+            self.append_rows(part, vectors, rows, most)?;
         }
         Ok(())
     }
 
     /// Adds rows of a batch to one partition.
     pub(crate) fn append_to(&self, part: usize, vectors: &[Vector], rows: &[u32]) -> Result<()> {
+        self.append_rows(part, vectors, rows, rows_at_once(vectors))
+    }
+
+    /// The same, so many rows at most between two looks at the size of the buffer.
+    fn append_rows(&self, part: usize, vectors: &[Vector], rows: &[u32], most: usize) -> Result<()> {
         let mut rows = rows;
         while !rows.is_empty() {
             let mut locked = self.parts[part].lock();
             let held = locked.columns.first().map_or(0, Column::len);
-            let (now, later) = rows.split_at(rows.len().min(VECTOR_SIZE - held));
+            let (now, later) = rows.split_at(rows.len().min(VECTOR_SIZE - held).min(most));
             rows = later;
             for (column, vector) in locked.columns.iter_mut().zip(vectors) {
                 column.append(vector, now);
@@ -121,6 +127,13 @@ impl SpillPartitions {
         }
         Ok(all)
     }
+}
+
+/// Rows of about a buffer's size: a batch of long texts is many buffers.
+fn rows_at_once(vectors: &[Vector]) -> usize {
+    let len = vectors.first().map_or(0, Vector::len);
+    let texts: usize = vectors.iter().map(Vector::text_size).sum();
+    if texts <= BUFFER_SIZE { VECTOR_SIZE } else { (len * BUFFER_SIZE / texts).max(1) }
 }
 
 fn columns(types: &[LogicalType]) -> Vec<Column> {

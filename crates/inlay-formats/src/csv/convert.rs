@@ -113,6 +113,17 @@ impl<'a> Fields<'a> {
         self.bytes.get(start as usize..self.records.ends[index] as usize)
     }
 
+    /// Bytes of a field in all records, where these are long.
+    pub fn size_of(&self, field: usize) -> usize {
+        const LONG: usize = 1 << 18;
+        let (first, last) = (self.records.starts.first(), self.records.ends.last());
+        let size = first.zip(last).map_or(0, |(first, last)| last.saturating_sub(*first) as usize);
+        if size < LONG {
+            return 0;
+        }
+        (0..self.len()).filter_map(|row| self.raw(row, field)).map(<[u8]>::len).sum()
+    }
+
     /// Where a field begins.
     pub fn position(&self, row: usize, field: usize) -> usize {
         self.raw(row, field)

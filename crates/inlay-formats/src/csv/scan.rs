@@ -7,7 +7,9 @@ use super::reader::{Block, BlockPool, BlockReader, ReadSizes, line_of};
 use crate::input::InputFile;
 use crate::rejects::{Reject, RejectKind, ScanRejects, ScannedFile, SessionFiles};
 use inlay_catalog::{ScanRequest, SourceScan, SourceTask};
-use inlay_types::{Batch, Error, Interrupt, LogicalType, Reservation, Result, VECTOR_SIZE, Vector};
+use inlay_types::{
+    Batch, Error, Interrupt, LogicalType, Reservation, Result, VECTOR_SIZE, Vector, View, limits,
+};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
@@ -169,7 +171,8 @@ impl CsvTask {
         let mut failed: Vec<(u32, usize)> = Vec::new();
         for (index, reader) in self.wanted.iter().chain(self.checked.iter()).enumerate() {
             let before = bad.len();
-            let column = reader.read(&fields, &mut bad);
+            let held = limits::hold(fields.size_of(reader.field) + fields.len() * size_of::<View>())?;
+            let column = reader.read(&fields, &mut bad).holding(held);
             if bad.len() > before && !self.plan.ignore_errors {
                 return Err(self.plan.no_value(&self.block, &fields, bad[before] as usize, reader));
             }

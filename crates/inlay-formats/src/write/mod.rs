@@ -27,7 +27,7 @@ use inlay_catalog::access::{Door, How, Way};
 use inlay_kernels::cast_value;
 use inlay_types::discard::discard;
 use inlay_types::size_limit::OutputFile;
-use inlay_types::{Batch, Error, LogicalType, Result, Value};
+use inlay_types::{Batch, Error, LogicalType, Result, Value, limits};
 use parking_lot::Mutex;
 use std::fs::File;
 use std::path::Path;
@@ -54,7 +54,8 @@ pub(crate) fn made<T: Send>(
 ) -> Result<Vec<T>> {
     let slots: Vec<Mutex<Option<T>>> = (0..count).map(|_| Mutex::default()).collect();
     parallel(count, &|index| {
-        let made = make(index)?;
+        // Of many rows, whose texts and trees are made one after the other.
+        let made = limits::step(usize::MAX, || make(index))?;
         *slots[index].lock() = Some(made);
         Ok(())
     })?;

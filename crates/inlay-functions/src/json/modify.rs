@@ -8,7 +8,8 @@ use crate::columns::{TextColumn, write_bytes};
 use crate::registry::{Function, Overloads, Signature};
 use inlay_kernels::apply::joint_validity;
 use inlay_kernels::function::kernel;
-use inlay_kernels::json::value::{Json, Path, Places, Step, join_members};
+use inlay_kernels::json::members::{join_members, places};
+use inlay_kernels::json::value::{Json, Path, Step};
 use inlay_kernels::resolve::{ArgType, Resolved};
 use inlay_types::LogicalType::{self, Varchar};
 use inlay_types::{Bitmap, Error, Result, Vector};
@@ -328,14 +329,14 @@ fn patch_diff(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
 fn difference<'a>(old: Json<'a>, new: Json<'a>) -> Json<'a> {
     let (Json::Object(before), Json::Object(after)) = (&old, &new) else { return new };
     let mut changes = Vec::new();
-    let (old_places, new_places) = (Places::of(before), Places::of(after));
+    let (old_places, new_places) = (places(before), places(after));
     for (key, _) in before {
-        if new_places.find(after, key).is_none() {
+        if new_places.first(key).is_none() {
             changes.push((key.clone(), Json::Null));
         }
     }
     for (key, value) in after {
-        match old_places.find(before, key) {
+        match old_places.first(key).map(|at| &before[at].1) {
             None => changes.push((key.clone(), value.clone())),
             Some(old) if old == value => {}
             Some(old) => changes.push((key.clone(), difference(old.clone(), value.clone()))),

@@ -89,6 +89,8 @@ fn resolve_named(name: &str, args: &[ArgType], others: &[ArgType]) -> Result<Opt
         let (rows, taken) = computed(args, len);
         let lists = taken[0].flatten();
         let (child, offsets) = unpack_lists(&lists)?;
+        // An accumulator may keep all elements, and sort them.
+        limits::need(child.len().saturating_mul(size_of::<u32>()) + lists.text_size().saturating_mul(2))?;
         let mut groups = Vec::with_capacity(child.len());
         for row in 0..rows {
             groups.resize(offsets[row + 1] as usize, row as u32);

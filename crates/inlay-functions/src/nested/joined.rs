@@ -6,7 +6,7 @@ use crate::registry::Function;
 use inlay_kernels::function::kernel;
 use inlay_kernels::resolve::{ArgType, ResolveOptions, Resolved};
 use inlay_types::LogicalType::{self, Varchar};
-use inlay_types::limits::Pace;
+use inlay_types::limits::{Meter, Pace};
 use inlay_types::nested::Sequence;
 use inlay_types::{Error, Result};
 
@@ -42,15 +42,17 @@ fn resolve_joined(args: &[ArgType], _: &ResolveOptions) -> Result<Option<Resolve
         each(args, &Varchar, len, out, |args, row, out| {
             let Some(separator) = args.get(0, row) else { return out.push(None) };
             out.push_with(|text| {
-                let (mut is_first, mut pace) = (true, Pace::new());
-                let mut add = |part: &[u8]| {
+                let (mut is_first, mut pace, mut meter) = (true, Pace::new(), Meter::new());
+                let mut add = |part: &[u8]| -> Result<()> {
                     pace.steps(1 + part.len() / 64)?;
+                    // A text that is full moves to twice the place.
+                    meter.add(2 * (part.len() + if is_first { 0 } else { separator.len() }))?;
                     if !is_first {
                         text.extend_from_slice(separator);
                     }
                     text.extend_from_slice(part);
                     is_first = false;
-                    Ok::<(), Error>(())
+                    Ok(())
                 };
                 for (index, is_list) in is_list.iter().enumerate() {
                     match args.get(index + 1, row) {
@@ -62,6 +64,7 @@ fn resolve_joined(args: &[ArgType], _: &ResolveOptions) -> Result<Option<Resolve
                         Some(bytes) => add(bytes)?,
                     }
                 }
+                limits::keep(meter.finish());
                 Ok(())
             })
         })

@@ -186,6 +186,8 @@ fn resolve_concat(args: &[ArgType]) -> Option<Resolved> {
                 return out.push(None);
             }
             let (mut keys, mut values): (Vec<Part<'_>>, Vec<Part<'_>>) = (Vec::new(), Vec::new());
+            let count = maps.iter().map(|map| map_parts(&types, map).0.len()).sum::<usize>();
+            limits::need(count.saturating_mul(5 * size_of::<Part<'_>>()))?;
             let mut places: HashMap<Part<'_>, usize> = HashMap::new();
             for map in maps {
                 let (own, contents) = map_parts(&types, map);

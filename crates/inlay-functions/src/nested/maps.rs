@@ -58,6 +58,7 @@ pub(super) fn push_map(
     keys: &[Part<'_>],
     values: &[Part<'_>],
 ) -> Result<()> {
+    limits::need(keys.len().saturating_mul(2 * (size_of::<&[u8]>() + 1)))?;
     let mut seen = HashSet::with_capacity(keys.len());
     for key in keys {
         let key = key.ok_or_else(|| Error::invalid_argument("a key of a MAP is NULL"))?;
@@ -127,6 +128,8 @@ fn resolve_entries(args: &[ArgType]) -> Option<Resolved> {
         each_known(args, &ty, len, out, |args, row, out| {
             let entries = Sequence::new(&entry, args.get(0, row).unwrap_or_default());
             let (mut keys, mut values) = (Vec::new(), Vec::new());
+            limits::grow(&mut keys, entries.len())?;
+            limits::grow(&mut values, entries.len())?;
             for index in 0..entries.len() {
                 let pair = layout.as_ref().zip(entries.get(index));
                 keys.push(pair.and_then(|(layout, bytes)| layout.field(bytes, 0)));

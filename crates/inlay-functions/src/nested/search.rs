@@ -199,7 +199,7 @@ impl<'a> Known<'a> {
         if parts.len() <= FEW {
             return Ok(Self::Few(parts.iter().copied().flatten().collect()));
         }
-        let mut set = HashSet::with_capacity(parts.len());
+        let mut set = room_for(parts.len())?;
         for part in limits::steps(parts.len()) {
             set.extend(parts[part?].iter().copied().flatten());
         }
@@ -212,6 +212,12 @@ impl<'a> Known<'a> {
             Self::Many(parts) => parts.contains(part),
         }
     }
+}
+
+/// An empty set with room for so many elements.
+fn room_for<'a>(count: usize) -> Result<HashSet<&'a [u8]>> {
+    limits::need(count.saturating_mul(2 * (size_of::<&[u8]>() + 1)))?;
+    Ok(HashSet::with_capacity(count))
 }
 
 /// Whether this holds of an element that is not NULL.
@@ -258,7 +264,7 @@ fn distinct(parts: &mut Vec<Part<'_>>) -> Result<()> {
         *parts = kept;
         return Ok(());
     }
-    let mut seen = HashSet::with_capacity(parts.len());
+    let mut seen = room_for(parts.len())?;
     retain(parts, |bytes| seen.insert(bytes))
 }
 

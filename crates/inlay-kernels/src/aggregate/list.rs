@@ -6,7 +6,7 @@ use super::packing::offsets;
 use super::{GroupIds, GroupedAccumulator, same_kind};
 use crate::function::AggregateFunction;
 use inlay_types::nested::pack_lists;
-use inlay_types::{Bitmap, LogicalType, Result, Vector};
+use inlay_types::{Bitmap, LogicalType, Result, Vector, limits};
 use std::any::Any;
 
 struct Listed {
@@ -63,6 +63,9 @@ impl GroupedAccumulator for Listed {
             rows.extend_from_slice(self.rows.rows(group as u32));
             ends.push(rows.len());
         }
+        // A copy of them, out of which lists are made.
+        let share = rows.len() as f64 / self.values.len().max(1) as f64;
+        limits::need((self.values.memory_size() as f64 * share) as usize)?;
         let empty = |group: usize| ends[group] == ends[group + 1];
         let validity = (0..len).any(empty).then(|| Bitmap::from_fn(len, |group| !empty(group)));
         pack_lists(&self.ty, &self.values.gather(&rows), &offsets(&ends)?, validity.as_ref())

@@ -90,9 +90,9 @@ impl Ordered {
     }
 }
 
-/// Rows that were added to the results since the statement was asked whether it goes on.
+/// Rows that were added to the results since the statement was asked whether it goes on, and bytes since it was asked for memory.
 #[derive(Default)]
-struct Unasked(usize);
+struct Unasked(usize, usize);
 
 impl Unasked {
     fn add(&mut self, rows: usize) -> Result<()> {
@@ -100,6 +100,15 @@ impl Unasked {
         if self.0 >= 1 << 16 {
             self.0 = 0;
             inlay_types::limits::check()?;
+        }
+        Ok(())
+    }
+
+    /// Texts that results may keep, and write.
+    fn keep(&mut self, bytes: usize) -> Result<()> {
+        self.1 += 2 * bytes;
+        if self.1 >= 1 << 20 {
+            inlay_types::limits::need(std::mem::take(&mut self.1))?;
         }
         Ok(())
     }
@@ -154,6 +163,7 @@ impl GroupedAccumulator for Ordered {
             for part in rows.chunks(VECTOR_SIZE) {
                 unasked.add(part.len())?;
                 let args: Vec<Vector> = arguments.iter().map(|column| column.gather(part)).collect();
+                unasked.keep(args.iter().map(Vector::text_size).sum())?;
                 inner.update_one(&args.iter().collect::<Vec<_>>(), part.len(), group as u32)?;
             }
         }

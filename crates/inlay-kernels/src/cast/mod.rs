@@ -17,7 +17,7 @@ pub use temporal::{cast_in_zone, cast_value_in_zone, with_texts};
 pub use value::cast_value;
 
 use crate::zone::Zone;
-use inlay_types::limits::Meter;
+use inlay_types::limits::{self, Meter};
 use inlay_types::{Bitmap, Dictionary, Error, LogicalType, Result, Value, Vector, VectorBuilder, VectorKind};
 
 /// Whether an explicit CAST from one type to the other exists.
@@ -92,7 +92,7 @@ fn cast_with(
             let value = input.get(0);
             let value = match temporal::value_with(&value, to, zone).unwrap_or_else(|| cast_value(&value, to))
             {
-                Err(_) if or_null => Value::Null,
+                Err(error) if or_null && !error.is_of_statement() => Value::Null,
                 other => other?,
             };
             *out = Vector::constant(to.clone(), &value, len)?;
@@ -141,6 +141,21 @@ fn cast_flat(
         *out = input.clone().reinterpret(to.clone());
         return Ok(());
     }
+    // The elements of a list may be far more than the rows of a batch.
+    let held = limits::hold(input.len().saturating_mul(to.physical().size()))?;
+    cast_plain(input, to, or_null, zone, out)?;
+    out.hold(held);
+    Ok(())
+}
+
+/// Values that are no lists, nor others that are taken apart.
+fn cast_plain(
+    input: &Vector,
+    to: &LogicalType,
+    or_null: bool,
+    zone: Option<&Zone>,
+    out: &mut Vector,
+) -> Result<()> {
     if nested::can_cast_special(input.ty(), to).is_some() {
         return by_value(input, to, or_null, out);
     }
@@ -169,7 +184,7 @@ fn by_value(input: &Vector, to: &LogicalType, or_null: bool, out: &mut Vector) -
             builder.push_null();
             continue;
         }
-        text::ask(input, row)?;
+        text::ask_for_value(input, row, to)?;
         bytes.clear();
         match packed.as_ref().and_then(|packed| packed.push(input, row, &mut bytes)) {
             Some(true) => {
@@ -185,7 +200,7 @@ fn by_value(input: &Vector, to: &LogicalType, or_null: bool, out: &mut Vector) -
         }
         let value = input.get(row);
         let converted = match nested::parts_or_null(&value, to).filter(|_| or_null) {
-            Some(parts) => Ok(parts),
+            Some(parts) => parts,
             None => cast_value(&value, to),
         };
         match converted {
@@ -193,7 +208,7 @@ fn by_value(input: &Vector, to: &LogicalType, or_null: bool, out: &mut Vector) -
                 builder.push(&value)?;
                 meter.add(value.as_str().map_or(0, str::len))?;
             }
-            Err(_) if or_null => builder.push_null(),
+            Err(error) if or_null && !error.is_of_statement() => builder.push_null(),
             Err(error) => return Err(error),
         }
     }

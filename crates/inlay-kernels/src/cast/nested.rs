@@ -6,6 +6,7 @@
 use super::{can_cast, cast_with, nested_text, no_cast};
 use crate::coercion::nearest_member;
 use crate::zone::Zone;
+use inlay_types::error::kept_text;
 use inlay_types::logical_type::Field;
 use inlay_types::nested::{
     extract_field, pack_lists, pack_maps, pack_struct, pack_unions, unpack_lists, unpack_maps, unpack_unions,
@@ -92,16 +93,16 @@ pub(super) fn cast_parts(
 }
 
 /// A nested value of text or JSON with NULL for the parts that cannot be converted; `None` for all other casts.
-pub(super) fn parts_or_null(value: &Value, to: &LogicalType) -> Option<Value> {
-    match value {
-        Value::Varchar(text) if to.is_nested() => {
-            Some(nested_text::parse_or_null(text, to).unwrap_or(Value::Null))
-        }
-        Value::Json(text) if to.is_nested() => {
-            Some(crate::json::values::parse_or_null(text, to).unwrap_or(Value::Null))
-        }
-        _ => None,
-    }
+pub(super) fn parts_or_null(value: &Value, to: &LogicalType) -> Option<Result<Value>> {
+    let parsed = match value {
+        Value::Varchar(text) if to.is_nested() => nested_text::parse_or_null(text, to),
+        Value::Json(text) if to.is_nested() => crate::json::values::parse_or_null(text, to),
+        _ => return None,
+    };
+    Some(match parsed {
+        Err(error) if !error.is_of_statement() => Ok(Value::Null),
+        parsed => parsed,
+    })
 }
 
 fn lists(
@@ -255,7 +256,7 @@ fn map_by_map(
 }
 
 fn invalid(value: &Value, to: &LogicalType) -> Error {
-    Error::InvalidCast { value: value.to_string(), to: to.to_string() }
+    Error::InvalidCast { value: kept_text(&value.to_string()), to: to.to_string() }
 }
 
 /// One value, not NULL, from or to a type of this file; the cast exists.
@@ -355,7 +356,7 @@ fn from_bits(bits: &[u8], to: &LogicalType) -> Option<Value> {
 
 /// A value of one of this file's types from its text.
 fn from_text(text: &str, to: &LogicalType) -> Result<Value> {
-    let wrong = || Error::InvalidCast { value: text.to_string(), to: to.to_string() };
+    let wrong = || Error::InvalidCast { value: kept_text(text), to: to.to_string() };
     match to {
         LogicalType::Enum(words) => {
             let position = words.position(text).ok_or_else(wrong)?;

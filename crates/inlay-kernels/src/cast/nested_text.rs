@@ -4,11 +4,14 @@
 //! its own, so one reader serves all types. Depth is bounded by that of the type.
 
 use super::cast_value;
+use inlay_types::error::kept_text;
 use inlay_types::logical_type::Field;
-use inlay_types::{Error, LogicalType, Result, Value};
+use inlay_types::nested::write::push_value;
+use inlay_types::{Error, LogicalType, Result, Value, limits};
+use std::collections::HashSet;
 
 fn wrong(text: &str, to: &LogicalType) -> Error {
-    Error::InvalidCast { value: text.to_string(), to: to.to_string() }
+    Error::InvalidCast { value: kept_text(text), to: to.to_string() }
 }
 
 /// The value of a nested type that `text` writes.
@@ -16,9 +19,14 @@ pub(super) fn parse(text: &str, to: &LogicalType) -> Result<Value> {
     Reading { or_null: false }.parse(text, to)
 }
 
-/// The same with NULL for each part that cannot be converted, as in DuckDB; `None` where the text has not the form.
-pub(super) fn parse_or_null(text: &str, to: &LogicalType) -> Option<Value> {
-    Reading { or_null: true }.parse(text, to).ok()
+/// The same with NULL for each part that cannot be converted, as in DuckDB.
+pub(super) fn parse_or_null(text: &str, to: &LogicalType) -> Result<Value> {
+    Reading { or_null: true }.parse(text, to)
+}
+
+/// Looks, now and then, whether the statement goes on: a text may have millions of parts.
+fn go_on(parts: usize) -> Result<()> {
+    if parts & 0xfff == 0xfff { limits::check() } else { Ok(()) }
 }
 
 /// What becomes of parts that cannot be converted.
@@ -34,7 +42,11 @@ impl Reading {
         match to {
             LogicalType::List(element) => {
                 let parts = split(body('[', ']').ok_or_else(error)?, b",").ok_or_else(error)?;
-                let values = parts.iter().map(|part| self.item(part, element)).collect::<Result<_>>()?;
+                let item = |(index, part): (usize, &&str)| {
+                    go_on(index)?;
+                    self.item(part, element)
+                };
+                let values = parts.iter().enumerate().map(item).collect::<Result<_>>()?;
                 Ok(Value::List { element: element.clone(), values })
             }
             LogicalType::Array(element, size) => {
@@ -47,14 +59,20 @@ impl Reading {
             }
             LogicalType::Struct(fields) => self.structure(text, fields, to),
             LogicalType::Map(types) => {
-                let mut entries = Vec::new();
+                let (mut entries, mut known) = (Vec::new(), HashSet::new());
                 for part in split(body('{', '}').ok_or_else(error)?, b",").ok_or_else(error)? {
                     let (key, value) = pair(part, b"=:").ok_or_else(error)?;
                     let key = Self { or_null: false }.item(key, &types.0)?;
-                    if key.is_null() || entries.iter().any(|(other, _)| *other == key) {
+                    if key.is_null() {
+                        return Err(error());
+                    }
+                    let mut bytes = Vec::new();
+                    push_value(&types.0, &key, &mut bytes)?;
+                    if !known.insert(bytes) {
                         return Err(error());
                     }
                     entries.push((key, self.item(value, &types.1)?));
+                    go_on(entries.len())?;
                 }
                 Ok(Value::Map { types: types.clone(), entries })
             }
@@ -106,7 +124,10 @@ impl Reading {
         } else {
             cast_value(&Value::Varchar(unquoted(text)), to)
         };
-        if self.or_null { Ok(found.unwrap_or(Value::Null)) } else { found }
+        match found {
+            Err(error) if self.or_null && !error.is_of_statement() => Ok(Value::Null),
+            found => found,
+        }
     }
 }
 

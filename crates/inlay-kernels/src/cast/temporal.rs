@@ -17,6 +17,7 @@ use inlay_types::datetime::{
     DATE_INFINITY, MICROS_PER_DAY, MICROS_PER_SECOND, TIMESTAMP_INFINITY, is_date, is_finite_timestamp,
     is_timestamp, write_timestamp_tz,
 };
+use inlay_types::error::kept_text;
 use inlay_types::logical_type::Field;
 use inlay_types::time_tz::MAX_OFFSET;
 use inlay_types::view::HeapBuilder;
@@ -180,7 +181,7 @@ pub(super) fn value_with(value: &Value, to: &LogicalType, zone: Option<&Zone>) -
 }
 
 fn invalid(text: &str, to: &LogicalType) -> Error {
-    Error::InvalidCast { value: text.to_string(), to: to.to_string() }
+    Error::InvalidCast { value: kept_text(text), to: to.to_string() }
 }
 
 fn offset_now(zone: Option<&Zone>) -> i32 {

@@ -6,6 +6,7 @@ use crate::parse;
 use inlay_types::datetime::{write_date, write_time, write_timestamp};
 use inlay_types::digits::write_integer;
 use inlay_types::limits::{self, Meter};
+use inlay_types::nested::parts_max;
 use inlay_types::nested::text::Writer;
 use inlay_types::value::{write_decimal, write_float};
 use inlay_types::view::HeapBuilder;
@@ -41,6 +42,8 @@ pub(super) fn from_text(input: &Vector, to: &LogicalType, or_null: bool, out: &m
         LogicalType::TimestampNs => parsed(input, to, or_null, out, parse::timestamp_nanos),
         LogicalType::Interval => parsed(input, to, or_null, out, parse::interval),
         LogicalType::Varchar | LogicalType::Blob => {
+            // Escapes are read into texts of their own, which are copied.
+            (0..input.len()).try_for_each(|row| limits::need(size_at(input, row).saturating_mul(2)))?;
             let mut heap = HeapBuilder::new();
             let stored = |b: &[u8]| blob(b).map(|bytes| heap.push(&bytes));
             parsed(input, to, or_null, out, stored)?;
@@ -129,32 +132,56 @@ pub(super) fn to_text(input: &Vector, out: &mut Vector) -> Result<()> {
     settle(input, &[], false, out)
 }
 
-/// Bytes that the text of a value has for each byte of the value at most, and the value itself while it is taken apart.
-fn text_factor(ty: &LogicalType) -> usize {
+/// Bytes of the value at `row` that lie in a heap.
+fn size_at(input: &Vector, row: usize) -> usize {
+    let view = if input.physical_type() == PhysicalType::View { input.views().get(row) } else { None };
+    view.filter(|_| !input.is_null(row)).map_or(0, |view| view.len())
+}
+
+/// Bytes that the text of a value of so many bytes has at most, about.
+fn text_size(ty: &LogicalType, size: usize) -> usize {
+    /// Of a number, with what is between it and the next.
+    const NUMBER: usize = 16;
     match ty {
-        LogicalType::Bit => 9,
-        LogicalType::Blob => 5,
-        ty if ty.is_nested() => 10,
-        _ => 2,
+        LogicalType::Bit => size.saturating_mul(7),
+        LogicalType::Blob => size.saturating_mul(4),
+        ty if ty.is_nested() => size.saturating_add(parts_max(ty, size).saturating_mul(NUMBER)),
+        _ => size,
     }
 }
 
-/// Asks for what it takes to show the value at `row`, which may be long.
+/// Asks for what it takes to show the value at `row`, which may be long. A text that is full moves to twice the place.
 pub(super) fn ask(input: &Vector, row: usize) -> Result<()> {
-    if input.physical_type() != PhysicalType::View || input.is_null(row) {
+    let size = size_at(input, row);
+    if size < LONG {
         return Ok(());
     }
-    let size = input.views().get(row).map_or(0, View::len);
-    // What is short is not worth a look at its type.
-    if size < ASKED_FOR {
-        Ok(())
-    } else {
-        limits::hold(size.saturating_mul(text_factor(input.ty()))).map(drop)
-    }
+    limits::need(text_size(input.ty(), size).saturating_mul(2))
 }
 
-/// Bytes of a value for whose text is asked.
-const ASKED_FOR: usize = 1 << 12;
+/// What is shorter is not worth asking.
+const LONG: usize = 1 << 14;
+
+/// Asks for what it takes to convert the value at `row` by itself: itself, its parts, and those of what it becomes.
+pub(super) fn ask_for_value(input: &Vector, row: usize, to: &LogicalType) -> Result<()> {
+    /// Of a part as a value, before it is converted and after, and packed.
+    const PART: usize = 144;
+    let size = size_at(input, row);
+    if size < LONG {
+        return Ok(());
+    }
+    let is_taken_apart = |ty: &LogicalType| ty.is_nested() || *ty == LogicalType::Json;
+    let parts = match input.ty() {
+        LogicalType::Varchar | LogicalType::Json if is_taken_apart(to) => {
+            let text = input.views()[row].bytes(input.heap().buffers());
+            text.iter().filter(|byte| **byte == b',').count() + 1
+        }
+        ty if ty.is_nested() => parts_max(ty, size),
+        _ => 0,
+    };
+    let copies = text_size(input.ty(), size).saturating_mul(3);
+    limits::need(copies.saturating_add(parts.saturating_mul(PART)))
+}
 
 /// The text that `write` appends for each row that is not NULL.
 fn shown(input: &Vector, write: impl Fn(usize, &mut String)) -> Result<Vector> {
@@ -166,8 +193,13 @@ fn shown(input: &Vector, write: impl Fn(usize, &mut String)) -> Result<Vector> {
             ask(input, row)?;
             write(row, &mut text);
         }
-        meter.add(text.len())?;
-        views.push(heap.push(text.as_bytes()));
+        meter.add(text.len() + size_of::<View>())?;
+        if text.len() < LONG {
+            views.push(heap.push(text.as_bytes()));
+        } else {
+            // It stays where it was written.
+            views.push(heap.push_from(&mut std::mem::take(&mut text).into_bytes()));
+        }
     }
     let made = Vector::flat(LogicalType::Varchar, views.len(), Buffer::from_vec(views), None, heap.finish());
     Ok(made.holding(meter.finish()))

@@ -2,6 +2,7 @@
 
 use super::{can_cast, no_cast};
 use crate::parse::{self, ParseError};
+use inlay_types::error::kept_text;
 use inlay_types::nearest::{nearest_f32, nearest_f64};
 use inlay_types::{Error, LogicalType, Result, Value};
 
@@ -32,7 +33,7 @@ pub(super) fn out_of_range(value: &Value, to: &LogicalType) -> Error {
 }
 
 fn invalid(text: &str, to: &LogicalType) -> Error {
-    Error::InvalidCast { value: text.to_string(), to: to.to_string() }
+    Error::InvalidCast { value: kept_text(text), to: to.to_string() }
 }
 
 /// A number as what converts without loss.

@@ -4,13 +4,15 @@
 //! UUIDs are those, an array has the shape that its elements have in common, an object is a STRUCT of all its keys, or a
 //! MAP where it has none, very many, or mostly others than the next one ([`MapRules`]). Values of kinds that do not go together are JSON.
 
+use super::members::{Places, SEARCHED_MAX, places};
 use super::typed::{Columns, Row, Typed};
 use super::value::{Json, raw_members};
 use super::values::{as_type, text_of};
 use crate::cast::cast_value;
+use inlay_types::error::kept_text;
 use inlay_types::logical_type::Field;
-use inlay_types::{Error, LogicalType, Result, Value, Vector, VectorBuilder};
-use std::collections::HashSet;
+use inlay_types::{Error, LogicalType, Result, Value, Vector, VectorBuilder, limits};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// When objects are maps instead of structs.
@@ -50,6 +52,22 @@ pub struct Keys {
     objects: u64,
     /// In the order in which they came.
     keys: Vec<Key>,
+    known: KnownKeys,
+}
+
+/// Where the first key of each name is, once there are many. Documents may all have keys of their own.
+#[derive(Clone, Debug, Default)]
+struct KnownKeys {
+    places: HashMap<String, usize>,
+    /// How many keys were looked at.
+    seen: usize,
+}
+
+impl PartialEq for KnownKeys {
+    /// It follows from the keys.
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -87,6 +105,19 @@ impl Keys {
         self.keys.is_empty()
     }
 
+    fn place(&mut self, name: &str) -> Option<usize> {
+        if self.keys.len() <= SEARCHED_MAX {
+            return self.keys.iter().position(|known| known.name == name);
+        }
+        for (place, key) in self.keys.iter().enumerate().skip(self.known.seen) {
+            if !self.known.places.contains_key(&key.name) {
+                self.known.places.insert(key.name.clone(), place);
+            }
+        }
+        self.known.seen = self.keys.len();
+        self.known.places.get(name).copied()
+    }
+
     fn joined(mut self, other: Self) -> Self {
         self.objects += other.objects;
         let mut expected = 0;
@@ -94,7 +125,7 @@ impl Keys {
             // Documents mostly have their keys in the same order.
             let place = match self.keys.get(expected) {
                 Some(known) if known.name == key.name => Some(expected),
-                _ => self.keys.iter().position(|known| known.name == key.name),
+                _ => self.place(&key.name),
             };
             match place.and_then(|place| self.keys.get_mut(place)) {
                 Some(known) => {
@@ -135,7 +166,8 @@ impl Shape {
                     let name: &std::borrow::Cow<'_, str> = name;
                     Key { name: name.to_string(), shape: Self::of_part(part, depth - 1), objects: 1 }
                 };
-                Self::Object(Keys { objects: 1, keys: members.iter().map(key).collect() })
+                let keys = members.iter().map(key).collect();
+                Self::Object(Keys { objects: 1, keys, known: KnownKeys::default() })
             }
         }
     }
@@ -269,12 +301,9 @@ impl RowReader {
             if fast.read(document, &mut row, &mut builders).is_some() {
                 continue;
             }
-            let json = match Json::parse(document) {
-                Ok(json) => json,
-                Err(_) if self.ignore_errors => Json::Null,
-                Err(error) => return Err((index, error)),
-            };
-            self.read_row(document, &json, &mut builders).map_err(|error| (index, error))?;
+            // What a document takes meanwhile is for this one alone.
+            let read = limits::step(1, || self.read_document(document, &mut builders));
+            read.map_err(|error| (index, error))?;
         }
         Ok(builders.into_iter().map(VectorBuilder::finish).collect())
     }
@@ -296,20 +325,26 @@ impl RowReader {
         }
     }
 
+    fn read_document(&self, document: &str, builders: &mut [VectorBuilder]) -> Result<()> {
+        let json = match Json::parse(document) {
+            Ok(json) => json,
+            Err(error) if self.ignore_errors && !error.is_of_statement() => Json::Null,
+            Err(error) => return Err(error),
+        };
+        self.read_row(document, &json, builders)
+    }
+
     fn read_row(&self, document: &str, json: &Json<'_>, builders: &mut [VectorBuilder]) -> Result<()> {
-        let mut expected = 0;
         self.check_keys(json)?;
         let is_raw = self.columns.iter().any(|(key, ty)| key.is_some() && *ty == LogicalType::Json);
         let raw = if is_raw { raw_members(document)? } else { Vec::new() };
+        let places = if let Json::Object(members) = json { Some(places(members)) } else { None };
         for ((key, ty), builder) in self.columns.iter().zip(builders) {
+            let mut place = None;
             let part = match (key, json) {
                 (None, whole) => Some(whole),
                 (Some(key), Json::Object(members)) => {
-                    let place = match members.get(expected) {
-                        Some((name, _)) if **name == **key => Some(expected),
-                        _ => members.iter().position(|(name, _)| **name == **key),
-                    };
-                    expected = place.map_or(expected, |place| place + 1);
+                    place = places.as_ref().and_then(|places| places.next(key));
                     place.map(|place| &members[place].1)
                 }
                 (Some(_), Json::Null) => None,
@@ -324,7 +359,8 @@ impl RowReader {
                 None => Value::Null,
                 // JSON stays as it is written.
                 Some(_) if *ty == LogicalType::Json && key.is_some() => {
-                    let written = raw.iter().find(|(name, _)| Some(&**name) == key.as_deref());
+                    // Members are read in the order of the text both times.
+                    let written = place.and_then(|place| raw.get(place));
                     written.map_or(Value::Null, |(_, text)| Value::Json((*text).to_string()))
                 }
                 Some(part) => {
@@ -364,7 +400,7 @@ fn unknown_key(name: &str) -> Error {
 /// Fails where a value would become another one of the type that others have: a truth value a number, a fraction a whole number;
 /// and at keys that the type has no field for.
 pub(super) fn check_kind(json: &Json<'_>, ty: &LogicalType) -> Result<()> {
-    let wrong = || Err(Error::InvalidCast { value: text_of(json), to: ty.to_string() });
+    let wrong = || Err(Error::InvalidCast { value: kept_text(&text_of(json)), to: ty.to_string() });
     match (json, ty) {
         (Json::Bool(_), ty) if ty.is_numeric() => wrong(),
         (Json::Unsigned(_) | Json::Negative(_) | Json::Real(_) | Json::Digits(_), LogicalType::Boolean) => {
@@ -379,8 +415,9 @@ pub(super) fn check_kind(json: &Json<'_>, ty: &LogicalType) -> Result<()> {
             members.iter().try_for_each(|(_, part)| check_kind(part, &types.1))
         }
         (Json::Object(members), LogicalType::Struct(fields)) => {
+            let places = Places::new(fields.len(), |at| &*fields[at].name);
             members.iter().try_for_each(|(name, part)| {
-                match fields.iter().find(|field| *field.name == **name) {
+                match places.next(name).and_then(|at| fields.get(at)) {
                     Some(field) => check_kind(part, &field.ty),
                     None if *part == Json::Null => Ok(()),
                     None => Err(unknown_key(name)),

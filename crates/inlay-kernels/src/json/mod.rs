@@ -3,10 +3,12 @@
 //! Functions of JSON stand above, in the library of functions; casts, aggregates and readers of files use what is here.
 
 pub mod documents;
+pub mod members;
 mod number;
 pub mod objects;
 pub mod packed;
 pub mod scan;
+mod structure;
 pub mod typed;
 pub mod value;
 pub mod values;

@@ -1,5 +1,6 @@
 //! Rows as JSON objects, column by column as far as types allow.
 
+use super::packed::Writer;
 use super::value::{quote, quote_bytes};
 use crate::cast::shown;
 use inlay_types::{Batch, LogicalType, Result, Vector};
@@ -17,6 +18,8 @@ enum Written<'a> {
     Plain(Vector),
     /// Texts to be quoted.
     Quoted(Vector),
+    /// Nested values from their bytes.
+    Packed(Writer, Vector),
     /// Values of other types, one by one.
     Values(&'a Vector),
 }
@@ -60,6 +63,9 @@ impl<'a> Written<'a> {
             LogicalType::Real | LogicalType::Double | LogicalType::Null | LogicalType::Json => {
                 Self::Values(column)
             }
+            LogicalType::List(_) | LogicalType::Array(..) | LogicalType::Struct(_) | LogicalType::Map(_) => {
+                Self::Packed(Writer::of(ty), column.flatten())
+            }
             ty if ty.is_nested() => Self::Values(column),
             ty if super::values::is_plain(ty) => Self::Plain(shown(column)?),
             _ => Self::Quoted(shown(column)?),
@@ -68,7 +74,12 @@ impl<'a> Written<'a> {
 
     fn write(&self, row: usize, out: &mut Vec<u8>) {
         match self {
-            Self::Plain(texts) | Self::Quoted(texts) if texts.is_null(row) => out.extend_from_slice(b"null"),
+            Self::Plain(texts) | Self::Quoted(texts) | Self::Packed(_, texts) if texts.is_null(row) => {
+                out.extend_from_slice(b"null")
+            }
+            Self::Packed(writer, packed) => {
+                writer.write(Some(packed.views()[row].bytes(packed.heap().buffers())), out);
+            }
             Self::Plain(texts) => out.extend_from_slice(texts.views()[row].bytes(texts.heap().buffers())),
             Self::Quoted(texts) => quote_bytes(texts.views()[row].bytes(texts.heap().buffers()), out),
             Self::Values(column) => {

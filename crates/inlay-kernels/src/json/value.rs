@@ -1,9 +1,10 @@
 //! JSON documents as trees: reading, writing, and paths into them.
 
+use super::members::join_members;
 use super::number::is_exact;
 use super::scan::plain_prefix;
 use inlay_types::digits::{write_integer, write_padded};
-use inlay_types::limits::Meter;
+use inlay_types::limits::{self, Meter};
 use inlay_types::{Error, Result};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -38,6 +39,14 @@ pub enum Json<'a> {
 impl<'a> Json<'a> {
     /// Reads a document.
     pub fn parse(text: &'a str) -> Result<Self> {
+        match Self::parse_once(text) {
+            // Trees of other rows may be gone.
+            Err(Error::OutOfMemory { .. }) if limits::forget() => Self::parse_once(text),
+            parsed => parsed,
+        }
+    }
+
+    fn parse_once(text: &'a str) -> Result<Self> {
         let mut reader = Reader { text, at: 0, meter: Meter::of_rows(), refused: None };
         let read = reader.value(0).and_then(|value| {
             reader.space();
@@ -46,6 +55,8 @@ impl<'a> Json<'a> {
         if let Some(refused) = reader.refused {
             return Err(refused);
         }
+        // The tree lives as long as the step that it is read for.
+        limits::keep(reader.meter.finish());
         read.map_err(|reason| {
             let shown: String = text.chars().take(60).collect();
             Error::invalid_argument(format!("malformed JSON at byte {}: {reason}, in '{shown}'", reader.at))
@@ -182,121 +193,6 @@ impl<'a> Json<'a> {
             change => Some(own.unwrap_or(Json::Null).merged(change)),
         }))
     }
-
-    /// The types in a document, in the same form.
-    pub fn structure(&self) -> Json<'a> {
-        let named = |name: &'static str| Json::Text(Cow::Borrowed(name));
-        match self {
-            Self::Array(items) => {
-                let shapes = items.iter().map(Json::structure).reduce(joined);
-                Json::Array(vec![shapes.unwrap_or_else(|| named("NULL"))])
-            }
-            Self::Object(members) => {
-                Json::Object(members.iter().map(|(key, value)| (key.clone(), value.structure())).collect())
-            }
-            other => named(other.type_name()),
-        }
-    }
-}
-
-/// A key of an object and what it stands for.
-pub type Member<'a> = (Cow<'a, str>, Json<'a>);
-
-/// Members that are looked for one after the other; of more there is an index.
-const SEARCHED_MAX: usize = 16;
-
-/// Where the first member of each key is.
-pub struct Places<'j>(Option<HashMap<&'j str, usize>>);
-
-impl<'j> Places<'j> {
-    /// An index of these members.
-    pub fn of(members: &'j [Member<'_>]) -> Self {
-        if members.len() <= SEARCHED_MAX {
-            return Self(None);
-        }
-        let mut places = HashMap::with_capacity(members.len());
-        for (index, (key, _)) in members.iter().enumerate() {
-            places.entry(&**key).or_insert(index);
-        }
-        Self(Some(places))
-    }
-
-    /// The value of a key among the members that these are the places of.
-    pub fn find<'m, 'a>(&self, members: &'m [Member<'a>], key: &str) -> Option<&'m Json<'a>> {
-        let at = match &self.0 {
-            Some(places) => places.get(key).copied(),
-            None => members.iter().position(|(name, _)| name == key),
-        };
-        at.and_then(|at| members.get(at)).map(|(_, value)| value)
-    }
-}
-
-/// The members of `own` with those of `others`, each as `join` makes it of the own value, if there is one, and the other:
-/// `None` leaves the member out.
-pub fn join_members<'a>(
-    own: Vec<Member<'a>>,
-    others: Vec<Member<'a>>,
-    join: impl Fn(Option<Json<'a>>, Json<'a>) -> Option<Json<'a>>,
-) -> Vec<Member<'a>> {
-    let is_indexed = own.len() + others.len() > SEARCHED_MAX;
-    let mut places: HashMap<Cow<'a, str>, usize> = HashMap::new();
-    let mut slots: Vec<(Cow<'a, str>, Option<Json<'a>>)> = Vec::with_capacity(own.len());
-    for (index, (key, value)) in own.into_iter().enumerate() {
-        if is_indexed {
-            places.entry(key.clone()).or_insert(index);
-        }
-        slots.push((key, Some(value)));
-    }
-    for (key, other) in others {
-        let place = if is_indexed {
-            places.get(&key).copied()
-        } else {
-            slots.iter().position(|(name, value)| value.is_some() && *name == key)
-        };
-        let own = place.and_then(|place| slots.get_mut(place)).and_then(|(_, value)| value.take());
-        match (place, join(own, other)) {
-            (Some(place), Some(value)) => slots[place].1 = Some(value),
-            (Some(_), None) => {
-                places.remove(&key);
-            }
-            (None, Some(value)) => {
-                if is_indexed {
-                    places.insert(key.clone(), slots.len());
-                }
-                slots.push((key, Some(value)));
-            }
-            (None, None) => {}
-        }
-    }
-    slots.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
-}
-
-/// The structure that two structures have in common.
-fn joined<'a>(left: Json<'a>, right: Json<'a>) -> Json<'a> {
-    let name = |text: &'static str| Json::Text(Cow::Borrowed(text));
-    match (left, right) {
-        (left, right) if left == right => left,
-        (Json::Text(null), other) | (other, Json::Text(null)) if null == "NULL" => other,
-        (Json::Text(left), Json::Text(right)) => {
-            let is_number = |text: &str| matches!(text, "UBIGINT" | "BIGINT" | "DOUBLE");
-            match (is_number(&left) && is_number(&right), left == "DOUBLE" || right == "DOUBLE") {
-                (true, true) => name("DOUBLE"),
-                (true, false) => name("BIGINT"),
-                (false, _) => name("JSON"),
-            }
-        }
-        (Json::Array(mut left), Json::Array(mut right)) => match (left.pop(), right.pop()) {
-            (Some(left), Some(right)) => Json::Array(vec![joined(left, right)]),
-            (left, right) => Json::Array(left.or(right).into_iter().collect()),
-        },
-        (Json::Object(left), Json::Object(right)) => {
-            Json::Object(join_members(left, right, |own, shape| match own {
-                Some(own) => Some(joined(own, shape)),
-                None => Some(shape),
-            }))
-        }
-        _ => name("JSON"),
-    }
 }
 
 /// A number as JavaScript writes it, and with a fraction.
@@ -369,7 +265,7 @@ pub fn raw_members(text: &str) -> Result<Vec<(Cow<'_, str>, &str)>> {
 struct Reader<'a> {
     text: &'a str,
     at: usize,
-    /// Counts the values read, each of which takes more than its text may.
+    /// Counts the values read, each of which takes more than its text may, and what is made of them as much again.
     meter: Meter,
     /// Why reading ended that is not the text's fault.
     refused: Option<Error>,
@@ -422,7 +318,7 @@ impl<'a> Reader<'a> {
         if depth > DEPTH_MAX {
             return Err("it is nested too deeply");
         }
-        if let Err(refused) = self.meter.add(2 * size_of::<Json<'_>>()) {
+        if let Err(refused) = self.meter.add(4 * size_of::<Json<'_>>()) {
             self.refused = Some(refused);
             return Err("it was not read to its end");
         }

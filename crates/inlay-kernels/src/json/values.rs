@@ -3,9 +3,11 @@
 //! Lists and rows without names are arrays, structs, maps and unions are objects. Reading takes the parts that the type asks
 //! for: fields that are missing are NULL, others are passed over. Depth is bounded by that of the type.
 
+use super::members::places;
 use super::value::{Json, quote, quote_bytes, write_real};
 use crate::cast::cast_value;
 use inlay_types::LogicalType::{self, Boolean, Varchar};
+use inlay_types::error::kept_text;
 use inlay_types::logical_type::Field;
 use inlay_types::{Error, Result, Value};
 use std::sync::Arc;
@@ -83,7 +85,7 @@ pub fn as_type(json: &Json<'_>, ty: &LogicalType, strict: bool) -> Result<Value>
     let each = |items: &[Json<'_>], ty: &LogicalType| {
         items.iter().map(|item| as_type(item, ty, strict)).collect::<Result<Vec<Value>>>()
     };
-    let wrong = || Error::InvalidCast { value: text_of(json), to: ty.to_string() };
+    let wrong = || Error::InvalidCast { value: kept_text(&text_of(json)), to: ty.to_string() };
     let found = match (ty, json) {
         (_, Json::Null) => Ok(Value::Null),
         (LogicalType::List(element), Json::Array(items)) => {
@@ -93,8 +95,9 @@ pub fn as_type(json: &Json<'_>, ty: &LogicalType, strict: bool) -> Result<Value>
             Ok(Value::Array { element: element.clone(), values: each(items, element)? })
         }
         (LogicalType::Struct(fields), Json::Object(members)) => {
+            let places = places(members);
             let part = |field: &Field| {
-                let found = members.iter().find(|(key, _)| **key == *field.name);
+                let found = places.first(&field.name).and_then(|at| members.get(at));
                 found.map_or(Ok(Value::Null), |(_, part)| as_type(part, &field.ty, strict))
             };
             Ok(Value::Struct {

@@ -10,6 +10,20 @@ use super::expr::{is_system_schema, start_of};
 use inlay_types::{Error, Result};
 use sqlparser::ast::{self, JoinConstraint, JoinOperator, SetExpr, TableFactor};
 
+/// UNION ALL of more queries is nested by halves; and most queries of one.
+const UNIONS_NESTED_MAX: usize = 500;
+const UNIONS_MAX: usize = 10_000;
+
+fn union_all(left: QueryBody, right: QueryBody) -> QueryBody {
+    QueryBody::SetOperation {
+        kind: SetOperation::Union,
+        all: true,
+        by_name: false,
+        left: Box::new(left),
+        right: Box::new(right),
+    }
+}
+
 impl Context<'_, '_> {
     pub(super) fn query(&self, query: ast::Query) -> Result<Box<Query>> {
         self.deeper(|| self.query_inner(query)).map(Box::new)
@@ -90,6 +104,52 @@ impl Context<'_, '_> {
         })
     }
 
+    /// UNION ALL of what is on its left, which may be many of the same, and on its right.
+    fn unions(&self, left: SetExpr, right: SetExpr) -> Result<QueryBody> {
+        let (mut bodies, mut rest) = (vec![right], left);
+        loop {
+            match rest {
+                SetExpr::SetOperation {
+                    left,
+                    op: ast::SetOperator::Union,
+                    set_quantifier: ast::SetQuantifier::All,
+                    right,
+                } => {
+                    bodies.push(*right);
+                    rest = *left;
+                }
+                first => {
+                    bodies.push(first);
+                    break;
+                }
+            }
+        }
+        if bodies.len() > UNIONS_MAX {
+            return Err(super::convert::too_deep());
+        }
+        bodies.reverse();
+        if bodies.len() > UNIONS_NESTED_MAX {
+            return self.balanced(bodies);
+        }
+        let mut bodies = bodies.into_iter().map(|body| self.body(body));
+        let first = bodies.next().unwrap_or_else(|| Err(super::convert::too_deep()))?;
+        bodies.try_fold(first, |left, right| Ok(union_all(left, right?)))
+    }
+
+    /// The same of many, nested as little as can be: types that have one in common have it in any order.
+    fn balanced(&self, mut bodies: Vec<SetExpr>) -> Result<QueryBody> {
+        let behind = bodies.split_off(bodies.len() / 2);
+        match (bodies.pop(), behind) {
+            (None, mut one) => {
+                one.pop().map_or_else(|| Err(super::convert::too_deep()), |body| self.body(body))
+            }
+            (Some(last), behind) => {
+                bodies.push(last);
+                Ok(union_all(self.balanced(bodies)?, self.balanced(behind)?))
+            }
+        }
+    }
+
     fn body(&self, body: SetExpr) -> Result<QueryBody> {
         self.deeper(|| match body {
             SetExpr::Select(select) => Ok(QueryBody::Select(Box::new(self.select(*select)?))),
@@ -109,6 +169,12 @@ impl Context<'_, '_> {
                 }
                 Ok(QueryBody::Values { rows, pos })
             }
+            SetExpr::SetOperation {
+                left,
+                op: ast::SetOperator::Union,
+                set_quantifier: ast::SetQuantifier::All,
+                right,
+            } => self.unions(*left, *right),
             SetExpr::SetOperation { left, op, set_quantifier, right } => {
                 use ast::SetQuantifier as Q;
                 let kind = match op {

@@ -449,7 +449,11 @@ fn deep_nesting_is_an_error_or_works() {
         assert!(parse_statements(&repeated("1 + ", "1", "", times)).is_err());
         assert!(parse_statements(&repeated("CASE WHEN 1 THEN ", "1", " END", times)).is_err());
         assert!(parse_statements(&repeated("", "1", "::integer", times)).is_err());
-        assert!(parse_statements(&repeated("1 UNION ALL SELECT ", "1", "", times)).is_err());
+        assert_eq!(
+            parse_statements(&repeated("1 UNION ALL SELECT ", "1", "", times)).is_ok(),
+            times < 10_000
+        );
+        assert!(parse_statements(&repeated("1 UNION SELECT ", "1", "", times)).is_err());
         assert!(parse_statements(&repeated("1 = 1 AND ", "1", "", times / 4)).is_ok());
         assert!(
             parse_statements(&format!("SELECT * FROM {}t{}", "(".repeat(times), ")".repeat(times))).is_err()

@@ -15,7 +15,7 @@ use inlay_types::pick::pick;
 use inlay_types::view::HeapBuilder;
 use inlay_types::{
     Bitmap, Buffer, Dictionary, Heap, LogicalType, MemoryBudget, Native, PhysicalType, Result, VECTOR_SIZE,
-    Value, Vector, View,
+    Value, Vector, View, limits,
 };
 use std::cmp::Ordering;
 use std::sync::OnceLock;
@@ -223,7 +223,7 @@ impl Input<'_> {
 
     fn plain(&self, range: Option<(Value, Value)>, vector_zones: Vec<KeyRange>) -> Result<Encoded> {
         let vector =
-            if self.flat.logical_type().is_view() { self.plain_strings() } else { self.plain_numbers() };
+            if self.flat.logical_type().is_view() { self.plain_strings()? } else { self.plain_numbers() };
         Ok(Encoded { encoding: Encoding::Plain(vector), range, vector_zones })
     }
 
@@ -240,7 +240,7 @@ impl Input<'_> {
         vector
     }
 
-    fn plain_strings(&self) -> Vector {
+    fn plain_strings(&self) -> Result<Vector> {
         let (ty, len) = (self.flat.logical_type(), self.len());
         let heap = self.flat.heap().buffers();
         let views = self.flat.views();
@@ -256,8 +256,10 @@ impl Input<'_> {
                 self.flat.heap().clone(),
             );
             vector.normalize_nulls();
-            return vector;
+            return Ok(vector);
         }
+        // Large texts are asked for before they are copied; the segment counts all that it holds.
+        let _asked = if needed > super::LARGE_TEXTS { limits::hold(needed)? } else { None };
         let (mut builder, mut copies) = (HeapBuilder::new(), Buffer::copy_of(&views[..len]));
         for (row, view) in copies.make_mut::<View>().iter_mut().enumerate() {
             if !self.is_valid(row) {
@@ -266,7 +268,7 @@ impl Input<'_> {
                 *view = builder.push(view.bytes(heap));
             }
         }
-        Vector::flat(ty, len, copies, self.validity.cloned(), builder.finish())
+        Ok(Vector::flat(ty, len, copies, self.validity.cloned(), builder.finish()))
     }
 
     fn encode_integers<T: Integer>(&self) -> Result<Encoded> {

@@ -111,6 +111,9 @@ impl Codes {
     }
 }
 
+/// Texts of more bytes are asked for before they are copied.
+pub(crate) const LARGE_TEXTS: usize = 4 << 20;
+
 impl Segment {
     /// Encodes a column by trial, taking its memory from `budget`.
     pub fn encode(column: &Vector, budget: &MemoryBudget) -> Result<Self> {

@@ -8,7 +8,7 @@ use crate::column::Column;
 use crate::interrupted::check_interrupt;
 use crate::row_group::{ROW_GROUP_SIZE, RowGroup};
 use crate::segment::Segment;
-use inlay_types::{Batch, Bitmap, LogicalType, Result, Vector, VectorBuilder};
+use inlay_types::{Batch, Bitmap, LogicalType, Result, Vector, VectorBuilder, limits};
 use std::sync::Arc;
 
 /// Rows to be appended: as they came, or encoded already.
@@ -113,6 +113,8 @@ impl GroupList<'_> {
             let segment = if let ([], [only]) = (old, parts.as_slice()) {
                 Segment::encode_for(only.column(index), seal, &self.table.budget)?
             } else {
+                let texts: usize = parts.iter().map(|part| part.column(index).text_size()).sum();
+                let _asked = if texts > crate::segment::LARGE_TEXTS { limits::hold(texts)? } else { None };
                 let mut builder = VectorBuilder::new(column.ty.clone(), len);
                 for group in old {
                     builder.append(&group.segment(index)?.scan(0, group.len()));

@@ -65,7 +65,18 @@ impl Table {
         (index, rows): (&Index, Rows),
         enter: &dyn Fn(&PendingRows<'_>) -> Result<()>,
     ) -> Result<()> {
+        let room = |count: usize| {
+            let size = count as u64 * self.entering_size(key);
+            match self.budget.reserve(size) {
+                Err(Error::OutOfMemory { .. }) => {
+                    index.write_away(size)?;
+                    self.budget.reserve(size)
+                }
+                room => room,
+            }
+        };
         if !self.is_for_rounds(pending, key) {
+            let _room = if pending.count > ROWS_MIN { Some(room(pending.count)?) } else { None };
             return enter(pending);
         }
         let fences = self.fences(pending, key, rows)?;
@@ -75,14 +86,7 @@ impl Table {
             if positions.is_empty() {
                 continue;
             }
-            let size = positions.len() as u64 * self.entering_size(key);
-            let _room = match self.budget.reserve(size) {
-                Err(Error::OutOfMemory { .. }) => {
-                    index.write_away(size)?;
-                    self.budget.reserve(size)?
-                }
-                room => room?,
-            };
+            let _room = room(positions.len())?;
             let column = |index: usize| {
                 let place = key.iter().position(|column| *column == index);
                 place

@@ -172,6 +172,11 @@ impl StructPacker {
         Self { widths, ends, texts }
     }
 
+    /// Bytes of a packed struct beside those of fields without fixed width.
+    pub fn fixed_size(&self) -> usize {
+        self.texts
+    }
+
     /// Appends a packed struct, as [`push_struct`] does.
     pub fn push<'a>(&self, get: impl Fn(usize) -> Option<&'a [u8]>, out: &mut Vec<u8>) -> Result<()> {
         let start = out.len();
@@ -278,6 +283,31 @@ fn insert_gap(size: usize, at: usize, out: &mut Vec<u8>) -> usize {
     out.copy_within(at..end, at + size);
     out[at..at + size].fill(0);
     size
+}
+
+/// Appends the packed sequence of `count` elements without fixed width, none of which is NULL, as `push` appends one after the other.
+/// They have about `size_all` bytes, which are asked for first.
+pub fn push_appended(
+    (count, size_all): (usize, usize),
+    mut push: impl FnMut(usize, &mut Vec<u8>) -> Result<()>,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    let header = u32::try_from(count).ok().filter(|count| count & HAS_NULLS == 0);
+    let header = header.ok_or_else(|| Error::out_of_range("a list has more than 2,147,483,647 elements"))?;
+    limits::grow_at_once(out, 4 + count * size_of::<u32>() + size_all)?;
+    out.extend_from_slice(&header.to_le_bytes());
+    let ends = out.len();
+    out.resize(ends + count * size_of::<u32>(), 0);
+    let first = out.len();
+    for index in 0..count {
+        push(index, out)?;
+        let end = size(out.len() - first)?;
+        out[ends + index * 4..ends + index * 4 + 4].copy_from_slice(&end.to_le_bytes());
+        if index & 0xffff == 0xffff {
+            limits::check()?;
+        }
+    }
+    Ok(())
 }
 
 fn wrong(ty: &LogicalType, value: &Value) -> Error {

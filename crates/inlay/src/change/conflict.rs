@@ -152,7 +152,7 @@ impl Target<'_, '_> {
             && !sorted.met.is_empty()
         {
             let (changed, origins) = self.change(update, &rows, sorted.met)?;
-            answer = stacked(&new, &changed, &self.types);
+            answer = stacked(&new, &changed, &self.types)?;
             places.extend(origins);
         }
         self.insert(&new)?;

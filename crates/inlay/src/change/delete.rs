@@ -29,7 +29,7 @@ impl Run<'_> {
             return Ok(QueryResult::changed(writer.delete(table, &rows)?));
         };
         let (query, batches) = self.batches(delete.query)?;
-        let rows = joined(&batches, &output_types(&query));
+        let rows = joined(&batches, &output_types(&query))?;
         drop(batches);
         writer.delete(table, &RowSet::from(&integers(rows.column(0))[..]))?;
         let kept = Batch::new(rows.columns()[1..].to_vec(), rows.len());

@@ -20,12 +20,14 @@ struct Part {
 
 impl Part {
     fn none(types: &[LogicalType]) -> Self {
-        Self { rows: joined(&[], types), places: Vec::new() }
+        let none = types.iter().map(|ty| Vector::empty(ty.clone())).collect();
+        Self { rows: Batch::new(none, 0), places: Vec::new() }
     }
 
-    fn add(&mut self, rows: &Batch, places: Vec<u32>, types: &[LogicalType]) {
-        self.rows = stacked(&self.rows, rows, types);
+    fn add(&mut self, rows: &Batch, places: Vec<u32>, types: &[LogicalType]) -> Result<()> {
+        self.rows = stacked(&self.rows, rows, types)?;
         self.places.extend(places);
+        Ok(())
     }
 }
 
@@ -50,7 +52,7 @@ impl Run<'_> {
     /// MERGE as a part of the writer's statement.
     pub(super) fn merge_with(&self, writer: &mut RowWriter<'_>, merge: Merge) -> Result<QueryResult> {
         let (query, batches) = self.batches(merge.query)?;
-        let joined_rows = joined(&batches, &output_types(&query));
+        let joined_rows = joined(&batches, &output_types(&query))?;
         let table = &merge.table.table;
         let types = types_of(table);
         let mut work = sort(&joined_rows, &merge.clauses, &types)?;
@@ -101,14 +103,14 @@ fn sort(rows: &Batch, clauses: &[MergeClause], types: &[LogicalType]) -> Result<
         let target = Batch::new(columns.to_vec(), taken.len());
         match &clause.action {
             MergeAction::Nothing => {}
-            MergeAction::Delete => work.deleted.add(&target, places, types),
+            MergeAction::Delete => work.deleted.add(&target, places, types)?,
             MergeAction::Update { set, values } => {
                 let values = values_of(values, &layout, &taken)?;
-                work.updated.add(&with_values(&target, set, &values), places, types);
+                work.updated.add(&with_values(&target, set, &values), places, types)?;
                 work.set.extend(set);
             }
             MergeAction::Insert { values } => {
-                work.inserted.add(&values_of(values, &layout, &taken)?, places, types);
+                work.inserted.add(&values_of(values, &layout, &taken)?, places, types)?;
             }
         }
     }
@@ -159,5 +161,5 @@ fn answer(work: &mut Work, types: &[LogicalType]) -> Result<Batch> {
     }
     let mut order: Vec<u32> = (0..places.len() as u32).collect();
     order.sort_by_key(|&row| places[row as usize]);
-    Ok(joined(&parts, &types).take(&order))
+    Ok(joined(&parts, &types)?.take(&order))
 }

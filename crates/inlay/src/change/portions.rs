@@ -68,7 +68,7 @@ impl Portions {
             len += batch.len();
             batches.push(batch);
         }
-        Ok(if batches.is_empty() { None } else { Some((joined(&batches, &self.types), reserved)) })
+        Ok(if batches.is_empty() { None } else { Some((joined(&batches, &self.types)?, reserved)) })
     }
 
     /// Whether rows are known to follow.
@@ -82,7 +82,7 @@ impl Portions {
         }
         match &mut self.rows {
             Rows::InHand(batches) if batches.is_empty() => Ok(None),
-            Rows::InHand(batches) => Ok(Some(joined(&std::mem::take(batches), &self.types))),
+            Rows::InHand(batches) => Ok(Some(joined(&std::mem::take(batches), &self.types)?)),
             Rows::Streamed(stream) => stream.next_batch(),
         }
     }

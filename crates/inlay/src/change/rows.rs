@@ -2,24 +2,26 @@
 
 use inlay_exec::expression::{Filter, Layout, Program};
 use inlay_sql::plan::{ColumnId, Expr};
-use inlay_types::{Batch, LogicalType, Result, VECTOR_SIZE, Vector, VectorBuilder};
+use inlay_types::{Batch, LogicalType, Result, VECTOR_SIZE, Vector, VectorBuilder, limits};
 
 /// Batches as one, however long, of these types.
-pub(crate) fn joined(batches: &[Batch], types: &[LogicalType]) -> Batch {
+pub(crate) fn joined(batches: &[Batch], types: &[LogicalType]) -> Result<Batch> {
     if let [one] = batches
         && one.types() == types
     {
-        return one.clone();
+        return Ok(one.clone());
     }
-    let len = batches.iter().map(Batch::len).sum();
+    let len: usize = batches.iter().map(Batch::len).sum();
     let column = |(index, ty): (usize, &LogicalType)| {
+        let texts: usize = batches.iter().map(|batch| batch.column(index).text_size()).sum();
+        let held = limits::hold(texts + len.saturating_mul(ty.physical().size()))?;
         let mut builder = VectorBuilder::new(ty.clone(), len);
         for batch in batches {
             append(&mut builder, batch.column(index));
         }
-        builder.finish()
+        Ok(builder.finish().holding(held))
     };
-    Batch::new(types.iter().enumerate().map(column).collect(), len)
+    Ok(Batch::new(types.iter().enumerate().map(column).collect::<Result<_>>()?, len))
 }
 
 /// Appends a vector; a NULL without a type takes that of the builder.
@@ -32,7 +34,7 @@ fn append(builder: &mut VectorBuilder, vector: &Vector) {
 }
 
 /// Two batches with the same columns, one behind the other.
-pub(crate) fn stacked(upper: &Batch, lower: &Batch, types: &[LogicalType]) -> Batch {
+pub(crate) fn stacked(upper: &Batch, lower: &Batch, types: &[LogicalType]) -> Result<Batch> {
     joined(&[upper.clone(), lower.clone()], types)
 }
 
@@ -56,7 +58,7 @@ pub(crate) fn batches_of(exprs: &[Expr], layout: &Layout, rows: &Batch) -> Resul
 /// Values of expressions for each row, as one batch.
 pub(crate) fn values_of(exprs: &[Expr], layout: &Layout, rows: &Batch) -> Result<Batch> {
     let types: Vec<LogicalType> = exprs.iter().map(Expr::ty).collect();
-    Ok(joined(&batches_of(exprs, layout, rows)?, &types))
+    joined(&batches_of(exprs, layout, rows)?, &types)
 }
 
 /// Positions of the rows for which a condition is TRUE; of all rows without one.

@@ -45,7 +45,7 @@ impl Run<'_> {
     /// UPDATE as a part of the writer's statement.
     pub(super) fn update_with(&self, writer: &mut RowWriter<'_>, update: Update) -> Result<QueryResult> {
         let (query, batches) = self.batches(update.query)?;
-        let rows = joined(&batches, &output_types(&query));
+        let rows = joined(&batches, &output_types(&query))?;
         let len = rows.len();
         let mut columns = rows.into_columns();
         let ids = integers(&columns.remove(0));

@@ -5,6 +5,9 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test program: it fails")]
 
+mod asked;
+mod counting;
+mod growth;
 mod manners;
 mod memory;
 mod versions;

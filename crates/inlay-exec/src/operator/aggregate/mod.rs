@@ -433,6 +433,15 @@ impl Sink for HashAggregate {
         let keeps_rows = self.spec.keeps_rows();
         if keeps_rows && (was_short || kept::is_tight(&self.spec, &collected.states, context)?) {
             collected.kept = self.kept().drain_all(&self.spec, &mut collected.states, context)?;
+        } else if keeps_rows && let [state] = &collected.states[..] {
+            // What workers hold beyond the rows is for half of what the results take.
+            match context.budget.reserve(kept::kept_size(&self.spec, state) as u64) {
+                Ok(memory) => collected.reservations.push(memory),
+                Err(error) if is_refusal(&error) => {
+                    collected.kept = self.kept().drain_all(&self.spec, &mut collected.states, context)?;
+                }
+                Err(error) => return Err(error),
+            }
         }
         if was_short || !collected.kept.is_empty() {
             collected.release();

@@ -8,7 +8,7 @@ use super::table::{GroupTable, Recoding, TableHints};
 use crate::context::ExecContext;
 use crate::expression::{FilterState, ProgramState};
 use inlay_kernels::aggregate::{Column, GroupIds, GroupedAccumulator};
-use inlay_types::{Batch, LogicalType, Result, VECTOR_SIZE, Vector};
+use inlay_types::{Batch, LogicalType, Result, VECTOR_SIZE, Vector, limits};
 use parking_lot::Mutex;
 
 /// Scratch of one worker.
@@ -449,8 +449,10 @@ impl State {
         let spec = SharedSpec::clone(&self.spec);
         let total = self.len();
         for (index, distinct) in self.distincts.iter_mut().enumerate() {
-            distinct.find_distinct()?;
-            feed_distinct(&spec.slots, &mut self.accumulators, index, distinct.columns(), total)?;
+            limits::step(1, || {
+                distinct.find_distinct()?;
+                feed_distinct(&spec.slots, &mut self.accumulators, index, distinct.columns(), total)
+            })?;
         }
         self.distincts = Vec::new();
         Ok(())
@@ -460,7 +462,7 @@ impl State {
     pub(super) fn output(&self, from: usize, len: usize) -> Result<Batch> {
         let mut columns: Vec<Vector> =
             self.table.columns().iter().map(|column| column.to_vector(from, len)).collect();
-        columns.extend(self.spec.finish(&self.accumulators, from, len)?);
+        columns.extend(limits::step(len, || self.spec.finish(&self.accumulators, from, len))?);
         Ok(Batch::new(columns, len))
     }
 }

@@ -33,6 +33,8 @@ const BLOOM_ROWS_EACH: usize = 1 << 16;
 const BLOOM_WORKERS_MAX: usize = 4;
 /// Lists of values have at most this many.
 const LIST_MAX: usize = 16;
+/// And none of more bytes than these, as they are copied.
+const LISTED_SIZE_MAX: usize = 1 << 12;
 
 /// What was published.
 pub(crate) struct Published {
@@ -155,7 +157,7 @@ impl<'a> Side<'a> {
             let heap = flat.heap().buffers();
             for (row, view) in flat.views().iter().enumerate() {
                 if !flat.is_null(row) && !seen.contains(view.bytes(heap)) {
-                    if values.len() == LIST_MAX {
+                    if values.len() == LIST_MAX || view.len() > LISTED_SIZE_MAX {
                         return None;
                     }
                     seen.insert(view.bytes(heap).to_vec());

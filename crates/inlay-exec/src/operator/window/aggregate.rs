@@ -4,12 +4,12 @@
 //! - Counts, and sums and averages of integers and decimals: differences of prefix sums, which are exact, for any frame.
 //! - Sums and averages of floating-point numbers: running sums where frames begin with the partition, else a segment tree.
 //! - Minimum and maximum: running, or a segment tree of places.
-//! - Quantiles: rows by their rank, from a wavelet matrix.
+//! - Quantiles: rows by their rank, from a wavelet matrix. Counts of different values: from one, too.
 //! - Other aggregates: a segment tree of states. Those that keep their rows anyway (mode, texts, ORDER BY inside), and DISTINCT in
 //!   a frame that moves: each different frame anew.
 
 use super::frames::{Chunk, Ranges};
-use super::ranked::{Frames, RankTree};
+use super::ranked::{DistinctTree, Frames, RankTree};
 use super::spec::{Function, Operand};
 use super::tree::{self, BestKeys, BestTree, FloatTree, NONE, SEGMENT_ROWS, StateTree};
 use super::{BLOCK_ROWS, Part};
@@ -18,6 +18,7 @@ use crate::context::ExecContext;
 use crate::operator::order::{KeyColumn, normalise, sort};
 use inlay_kernels::aggregate::{GroupIds, GroupedAccumulator, OrderKey, Ordered, average, create, sum_of};
 use inlay_kernels::function::{AggregateFunction, AggregateKind};
+use inlay_sql::plan::window::FrameExclusion;
 use inlay_types::{Bitmap, Buffer, Error, Heap, LogicalType, PhysicalType, Result, VECTOR_SIZE, Vector};
 use parking_lot::Mutex;
 
@@ -41,6 +42,8 @@ pub(super) enum Method {
     States(StateTree, Option<Vec<bool>>),
     /// Made of the rows that have certain ranks in a frame.
     ByRank(ByRank),
+    /// Counts of different values.
+    Distinct(DistinctTree),
     /// Computed anew for each frame.
     Anew(Anew),
 }
@@ -198,6 +201,18 @@ impl Preparing<'_> {
             function.distinct && aggregate.kind.is_distinct_sensitive() && !function.args.is_empty();
         if distinct {
             let before = self.before(mask.as_deref())?;
+            if aggregate.kind == AggregateKind::Count
+                && !function.frame.is_running()
+                && matches!(function.frame.exclude, FrameExclusion::NoOthers)
+                && let [argument] = function.args.as_slice()
+            {
+                let values = self.part.sorted(self.context, argument)?;
+                let counts =
+                    |place: usize| !values.is_null(place) && mask.as_ref().is_none_or(|mask| mask[place]);
+                let before: Vec<u32> =
+                    before.iter().map(|&before| if before == NONE { 0 } else { before + 1 }).collect();
+                return Ok(Method::Distinct(DistinctTree::new(&before, counts)?));
+            }
             if !function.frame.is_running() {
                 return Ok(Method::Anew(Anew { mask, before: Some(before) }));
             }
@@ -609,6 +624,10 @@ pub(super) fn eval(
         }
         Method::States(tree, mask) => from_states(part, function, aggregate, tree, mask.as_deref(), frames),
         Method::ByRank(by_rank) => from_ranks(aggregate, by_rank, frames),
+        Method::Distinct(tree) => {
+            let counts = (0..chunk.len).map(|row| of_frames(row, &|begin, end| tree.count(begin, end)));
+            Ok(Vector::from_values(LogicalType::BigInt, &counts.collect::<Vec<i64>>()))
+        }
         Method::Anew(anew) => from_rows(part, function, aggregate, anew, frames),
     }
 }
@@ -750,6 +769,7 @@ impl Method {
     pub(super) fn memory_size(&self) -> usize {
         match self {
             Self::States(tree, _) => tree.memory_size(),
+            Self::Distinct(tree) => tree.memory_size(),
             Self::Whole(values) => values.memory_size(),
             Self::ByRank(by_rank) => {
                 by_rank.tree.memory_size() + by_rank.args.iter().map(Vector::memory_size).sum::<usize>()

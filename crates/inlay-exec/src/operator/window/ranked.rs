@@ -125,10 +125,59 @@ impl RankTree {
         self.places[rank as usize]
     }
 
+    /// How many rows of a range, counted in rows that count, have a rank below `limit`.
+    fn below(&self, (mut begin, mut end): (u32, u32), limit: u32) -> u32 {
+        if limit as usize >= self.places.len() {
+            return end - begin;
+        }
+        let mut found = 0;
+        for (level, bit) in self.levels.iter().zip((0..self.levels.len()).rev()) {
+            let (ones_begin, ones_end) = (level.ones(begin), level.ones(end));
+            if limit >> bit & 1 == 1 {
+                found += (end - begin) - (ones_end - ones_begin);
+                (begin, end) = (level.zeros + ones_begin, level.zeros + ones_end);
+            } else {
+                (begin, end) = (begin - ones_begin, end - ones_end);
+            }
+        }
+        found
+    }
+
     /// Bytes held.
     pub(super) fn memory_size(&self) -> usize {
         let levels = self.levels.iter().map(|level| level.words.len() * 12).sum::<usize>();
         levels + (self.places.len() + self.counted.len()) * 4
+    }
+}
+
+/// How many different values frames have: as many as rows that have no row with the same value before them in the frame.
+///
+/// The ranks are those of the places of the rows before: of a frame's rows, those whose row before lies before the frame count.
+pub(super) struct DistinctTree {
+    tree: RankTree,
+    /// By rank, 1 more than the place of the row before; 0 where there is none.
+    before: Vec<u32>,
+}
+
+impl DistinctTree {
+    /// `before`: by row, 1 more than the place of the row before with the same value, or 0. `counts`: whether a row does.
+    pub(super) fn new(before: &[u32], counts: impl Fn(usize) -> bool) -> Result<Self> {
+        let mut places: Vec<u32> = (0..before.len() as u32).filter(|&place| counts(place as usize)).collect();
+        places.sort_unstable_by_key(|&place| (before[place as usize], place));
+        let by_rank = places.iter().map(|&place| before[place as usize]).collect();
+        Ok(Self { tree: RankTree::new(places, before.len())?, before: by_rank })
+    }
+
+    /// The number of different values in a frame of one range.
+    pub(super) fn count(&self, begin: u32, end: u32) -> i64 {
+        let first = self.before.partition_point(|before| *before <= begin) as u32;
+        let place = |place: u32| self.tree.counted[place as usize];
+        i64::from(self.tree.below((place(begin), place(end.max(begin))), first))
+    }
+
+    /// Bytes held.
+    pub(super) fn memory_size(&self) -> usize {
+        self.tree.memory_size() + self.before.len() * 4
     }
 }
 
@@ -172,6 +221,29 @@ impl RankedFrames for Frames<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn different_values_of_any_frame_are_counted() {
+        for len in [0usize, 1, 2, 3, 63, 64, 65, 150] {
+            let value = |place: usize| place * 31 % 17;
+            let counts = |place: usize| place % 5 != 3;
+            let earlier = |place: usize| (0..place).rev().find(|&at| counts(at) && value(at) == value(place));
+            let before: Vec<u32> =
+                (0..len).map(|place| earlier(place).map_or(0, |at| at as u32 + 1)).collect();
+            let tree = DistinctTree::new(&before, counts).unwrap();
+            for begin in 0..=len {
+                for end in begin..=len {
+                    let values: std::collections::HashSet<usize> =
+                        (begin..end).filter(|&place| counts(place)).map(value).collect();
+                    assert_eq!(
+                        tree.count(begin as u32, end as u32),
+                        values.len() as i64,
+                        "{begin}..{end} of {len}"
+                    );
+                }
+            }
+        }
+    }
 
     #[test]
     fn rows_of_any_frame_are_found_in_the_order_of_their_values() {

@@ -128,6 +128,7 @@ impl Counts {
         };
         let [values, counts, firsts] = [values, counts, firsts].map(|column| flat(column));
         let (counts, firsts) = (counts.values::<u64>(), firsts.values::<u64>());
+        self.ask(groups.len())?;
         for from in (0..groups.len()).step_by(CHECK_ROWS) {
             limits::check()?;
             let range = from..groups.len().min(from + CHECK_ROWS);
@@ -165,6 +166,7 @@ impl Counts {
 
     /// Adds pairs of `other`, each to a group.
     fn merge_pairs(&mut self, other: &Self, mut pairs: impl Iterator<Item = (u32, u32)>) -> Result<()> {
+        self.ask(other.counts.len())?;
         let mut pace = Pace::default();
         let (mut part, mut groups) = (Vec::new(), Vec::new());
         loop {
@@ -184,6 +186,11 @@ impl Counts {
             let firsts: Vec<u64> = part.iter().map(first).collect();
             self.count(&values, None, &groups, &Weights::Given { counts: &counts, firsts: &firsts });
         }
+    }
+
+    /// Asks for the places of so many more pairs.
+    fn ask(&self, more: usize) -> Result<()> {
+        limits::need(self.slots.growth(self.counts.len() + more))
     }
 
     /// Whether these are all groups, and each goes to one of its own number.

@@ -48,6 +48,12 @@ fn limit(slots: usize) -> usize {
 }
 
 impl Slots {
+    /// Bytes that a table for so many pairs takes, and the one before it; none if this one has room for them.
+    pub(super) fn growth(&self, pairs: usize) -> usize {
+        let len = pairs.saturating_mul(4).div_ceil(3).next_power_of_two();
+        if len <= self.slots.len() { 0 } else { (len + len / 2).saturating_mul(size_of::<Slot>()) }
+    }
+
     /// Finds or adds the pairs of rows, one for each word and group, where there are `next` pairs so far. `are_equal` says
     /// whether a row has the value of a pair with the same word and group; new pairs are those of the rows given last.
     /// `approach` may ask for what is compared of a pair soon.
