@@ -6,7 +6,7 @@ use crate::registry::Function;
 use inlay_kernels::function::kernel;
 use inlay_kernels::resolve::{ArgType, ResolveOptions, Resolved};
 use inlay_types::LogicalType::{self, Varchar};
-use inlay_types::limits::{Meter, Pace};
+use inlay_types::limits::{self, Meter, Pace};
 use inlay_types::nested::Sequence;
 use inlay_types::{Error, Result};
 
