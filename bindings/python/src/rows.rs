@@ -325,7 +325,7 @@ pub fn object(py: Python<'_>, shown: &Shown, value: &Value) -> PyResult<Py<PyAny
                     dict.set_item(key, value)?;
                 }
             } else {
-                // Lists and dicts are keys of no dict; a parameter of this form is the map again.
+                // Lists and dicts are keys of no dict; appenders take this form for the map again.
                 let (keys, values): (Vec<_>, Vec<_>) = pairs.into_iter().unzip();
                 dict.set_item("key", keys)?;
                 dict.set_item("value", values)?;

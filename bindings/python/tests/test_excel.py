@@ -84,7 +84,8 @@ def test_a_large_workbook_is_whole(con: inlay.Connection, tmp_path: Path) -> Non
     assert next(rows) == ("i", "t", "d", "day", "n")
     for i, row in enumerate(rows):
         day = dt.datetime(2000, 1, 1) + dt.timedelta(days=i % 9000)
-        assert row == (i, f"text {i}", i / 8, day, i % 3 or None)
+        # Read row by row, a sheet has no cells behind the last one of a row.
+        assert (*row, None)[:5] == (i, f"text {i}", i / 8, day, i % 3 or None)
     assert i == 59_999
     assert con.sql(f"SELECT count(*), sum(i), count(n), max(t) FROM '{path}'").fetchone() == (
         60_000,

@@ -168,5 +168,6 @@ def test_a_map_whose_keys_are_no_keys_of_dicts_keeps_them() -> None:
     assert found == ({"key": [[1, 2], [3]], "value": ["a", None]},)
     con = inlay.connect()
     con.execute("CREATE TABLE t (m MAP(INTEGER[], VARCHAR))")
-    con.execute("INSERT INTO t VALUES (?)", found)
+    with con.appender("t") as rows:
+        rows.append_row(*found)
     assert con.execute("FROM t").fetchone() == found

@@ -256,7 +256,7 @@ def _files(folder: Path) -> list[bytes]:
         ("row_group_size", 2048),
         ("row_group_size_bytes", 1000),
         ("field_ids", {"v": 7}),
-        ("overwrite", 3),
+        ("overwrite", "maybe"),
         ("per_thread_output", True),
         ("partition_by", ["w"]),
         ("append", True),
@@ -280,11 +280,11 @@ def test_options_of_to_parquet(con: inlay.Connection, tmp_path: Path, option: st
 
 
 def test_what_is_so_anyway_is_taken(con: inlay.Connection, tmp_path: Path) -> None:
-    """Rows have their order and a file takes its name when it is complete: more than was asked for."""
+    """Rows have their order, and a file takes its name, from another one if need be, when it is complete."""
     relation = con.sql("FROM range(5000)")
     relation.to_parquet(tmp_path / "plain")
-    for option in ("use_tmp_file", "preserve_order"):
-        relation.to_parquet(tmp_path / "with", **{option: False})
+    for option, value in (("use_tmp_file", False), ("preserve_order", False), ("overwrite", True)):
+        relation.to_parquet(tmp_path / "with", **{option: value})
         assert (tmp_path / "with").read_bytes() == (tmp_path / "plain").read_bytes()
 
 

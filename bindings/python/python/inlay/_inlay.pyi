@@ -1596,7 +1596,7 @@ class Connection(_Fetch):
         Examples
         --------
         >>> inlay.connect().struct_type({"a": "INTEGER"})
-        'STRUCT("a" INTEGER)'
+        'STRUCT(a INTEGER)'
         """
 
     def row_type(self, fields: Mapping[str, Any] | Iterable[Any]) -> SQLType:
@@ -1616,7 +1616,7 @@ class Connection(_Fetch):
         Examples
         --------
         >>> inlay.connect().struct_type({"a": "INTEGER"})
-        'STRUCT("a" INTEGER)'
+        'STRUCT(a INTEGER)'
         """
 
     def union_type(self, members: Mapping[str, Any]) -> SQLType:
@@ -1636,7 +1636,7 @@ class Connection(_Fetch):
         Examples
         --------
         >>> inlay.connect().union_type({"n": "INTEGER", "s": "VARCHAR"})
-        'UNION("n" INTEGER, "s" VARCHAR)'
+        'UNION(n INTEGER, s VARCHAR)'
         """
 
     def map_type(self, key: Any, value: Any) -> SQLType:
