@@ -471,11 +471,11 @@ impl Binder<'_> {
         Ok(Expr::Case { branches, otherwise: Box::new(otherwise), ty })
     }
 
-    /// Arguments that become JSON, with texts in the place of the moments in nested ones: as the session's clocks show them.
+    /// Arguments that become JSON, with texts in the place of moments, as the session's clocks show them.
     fn shown_moments(&self, args: Vec<Expr>, pos: Pos) -> Result<Vec<Expr>> {
         let shown = |arg: Expr| {
             let ty = arg.ty();
-            if self.context.options.zone.is_utc() || !ty.is_nested() {
+            if self.context.options.zone.is_utc() {
                 return Ok(arg);
             }
             self.cast_to(arg, inlay_kernels::cast::with_texts(&ty), pos)

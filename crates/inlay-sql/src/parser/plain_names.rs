@@ -70,9 +70,12 @@ fn is_name(tokens: &[TokenWithSpan], at: usize, [last, second]: [Option<usize>; 
     match word.keyword {
         Keyword::CLUSTER | Keyword::EXCLUDE | Keyword::EXPLAIN | Keyword::VIEW => is_behind_comma(),
         Keyword::VALUES => is_behind_comma() && !matches!(next(), Some(Token::LParen)),
-        Keyword::EXISTS | Keyword::TRIM | Keyword::INTERVAL => {
-            begins_expression(last) && next().is_none_or(ends_name)
+        // A sign may begin the amount of an interval.
+        Keyword::EXISTS | Keyword::TRIM => {
+            let ends = |next: &Token| matches!(next, Token::Plus | Token::Minus) || ends_name(next);
+            begins_expression(last) && next().is_none_or(ends)
         }
+        Keyword::INTERVAL => begins_expression(last) && next().is_none_or(ends_name),
         _ => false,
     }
 }
