@@ -47,9 +47,9 @@ def test_hints(con: inlay.Connection) -> None:
     with pytest.raises(inlay.Error, match="one; two") as said:
         con.execute("SELECT error('one; two')")
     assert said.value.hint is None
-    with pytest.raises(inlay.ProgrammingError) as reserved:
-        con.execute("CREATE TABLE t AS SELECT 1 AS a; INSERT INTO t (a) BY NAME SELECT 2 AS a")
-    assert reserved.value.hint == "leave the list out"
+    with pytest.raises(inlay.TransactionException) as closed:
+        con.execute("COMMIT")
+    assert (str(closed.value), closed.value.hint) == ("no transaction is open; BEGIN opens one", "BEGIN opens one")
     assert inlay.Error().position is None and inlay.Error().hint is None
 
 

@@ -5,7 +5,7 @@ use super::Connection;
 use crate::execute::Given;
 use crate::host::Parameters;
 use crate::session::Text;
-use inlay_types::Result;
+use inlay_types::{Result, limits};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Savepoints of blocks have names that no other block has.
@@ -44,12 +44,20 @@ impl Connection {
 
     /// Commits the open transaction. Returns whether one was open.
     pub fn commit(&self) -> Result<bool> {
-        self.control(|is_open| is_open.then(|| "COMMIT".to_string()))
+        self.end("COMMIT")
     }
 
     /// Undoes the open transaction. Returns whether one was open.
     pub fn rollback(&self) -> Result<bool> {
-        self.control(|is_open| is_open.then(|| "ROLLBACK".to_string()))
+        self.end("ROLLBACK")
+    }
+
+    fn end(&self, how: &str) -> Result<bool> {
+        // Inside of a function whose statement runs here: where no transaction is open, there is nothing to wait for.
+        if limits::current().is_some() && self.0.session.is_locked() && !self.in_transaction() {
+            return self.check_closed().map(|()| false);
+        }
+        self.control(|is_open| is_open.then(|| how.to_string()))
     }
 
     /// Begins a transaction, or a savepoint in the open one. It is rolled back when it is dropped without [`Transaction::commit`].
