@@ -278,9 +278,9 @@ fn to_base64(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     text_of(args, len, out, |bytes, text| {
         let start = text.len();
         text.resize(start + bytes.len().div_ceil(3) * 4, b'=');
-        let written = STANDARD.encode_slice(bytes, &mut text[start..]).map_err(|error| {
-            Error::internal(format!("{} bytes in base 64: {error}", bytes.len()))
-        })?;
+        let written = STANDARD
+            .encode_slice(bytes, &mut text[start..])
+            .map_err(|error| Error::internal(format!("{} bytes in base 64: {error}", bytes.len())))?;
         text.truncate(start + written);
         Ok(())
     })
@@ -376,7 +376,11 @@ fn url_encode(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
             if matches!(byte, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~') {
                 text.push(byte);
             } else {
-                text.extend_from_slice(&[b'%', DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
+                text.extend_from_slice(&[
+                    b'%',
+                    DIGITS[usize::from(byte >> 4)],
+                    DIGITS[usize::from(byte & 15)],
+                ]);
             }
         }
         Ok(())

@@ -217,7 +217,8 @@ fn fold_into(text: &[u8], folded: &mut Vec<u8>) {
                 if c.is_ascii() {
                     folded.push((c as u8).to_ascii_lowercase());
                 } else {
-                    c.to_lowercase().for_each(|c| folded.extend_from_slice(c.encode_utf8(&mut encoded).as_bytes()));
+                    c.to_lowercase()
+                        .for_each(|c| folded.extend_from_slice(c.encode_utf8(&mut encoded).as_bytes()));
                 }
             }
         }

@@ -427,7 +427,8 @@ mod tests {
     fn values_are_written_in_place() {
         let mut heap = HeapBuilder::new();
         let long = "a value of more than twelve bytes";
-        let texts = ["", "short", long, "exactly12byt", &long.repeat(50_000), "another value behind a large one"];
+        let texts =
+            ["", "short", long, "exactly12byt", &long.repeat(50_000), "another value behind a large one"];
         let mut views = Vec::new();
         for text in texts {
             let written = heap.push_with(|out| {

@@ -82,8 +82,10 @@ mod tests {
     #[test]
     fn values_come_from_the_column_that_is_said() {
         let texts = |words: &[&str]| {
-            let values: Vec<Value> =
-                words.iter().map(|w| if w.is_empty() { Value::Null } else { Value::Varchar((*w).into()) }).collect();
+            let values: Vec<Value> = words
+                .iter()
+                .map(|w| if w.is_empty() { Value::Null } else { Value::Varchar((*w).into()) })
+                .collect();
             Vector::from_sql_values(LogicalType::Varchar, &values).unwrap()
         };
         let columns = [
@@ -96,10 +98,14 @@ mod tests {
         let (rows, numbers) = ([0, 0, 1, 1, 2, 2, 2, 2], [0, 1, 0, 1, 1, 0, 2, 3]);
         let picked = made.pick(&rows, &numbers);
         for (at, (&row, &number)) in rows.iter().zip(&numbers).enumerate() {
-            let expected = columns.get(number as usize).map_or(Value::Null, |column| column.get(row as usize));
+            let expected =
+                columns.get(number as usize).map_or(Value::Null, |column| column.get(row as usize));
             assert_eq!(picked.get(at), expected, "row {at}");
         }
-        let numbers = [Vector::from_values(LogicalType::Integer, &[1, 2]), Vector::from_values(LogicalType::Integer, &[3, 4])];
+        let numbers = [
+            Vector::from_values(LogicalType::Integer, &[1, 2]),
+            Vector::from_values(LogicalType::Integer, &[3, 4]),
+        ];
         let picked = Interleaved::new(&LogicalType::Integer, &numbers).pick(&[0, 0, 1, 1], &[0, 1, 0, 1]);
         assert_eq!(picked.values::<i32>(), [1, 3, 2, 4]);
     }

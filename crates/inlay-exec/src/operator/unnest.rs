@@ -9,7 +9,8 @@ use crate::expression::{PartRows, Program, ProgramState};
 use crate::pipeline::{Flow, LocalState, Operator, Push};
 use inlay_types::nested::unpack_lists;
 use inlay_types::{
-    Batch, Bitmap, Buffer, Dictionary, Error, Interrupt, LogicalType, MemoryBudget, Result, VECTOR_SIZE, Vector,
+    Batch, Bitmap, Buffer, Dictionary, Error, Interrupt, LogicalType, MemoryBudget, Result, VECTOR_SIZE,
+    Vector,
 };
 use std::sync::Arc;
 

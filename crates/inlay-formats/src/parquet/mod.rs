@@ -495,7 +495,13 @@ impl TableSource for ParquetSource {
                 let is_better = match found.total_cmp(&value) {
                     _ if value.is_null() => false,
                     _ if found.is_null() => true,
-                    order => if greatest { order.is_lt() } else { order.is_gt() },
+                    order => {
+                        if greatest {
+                            order.is_lt()
+                        } else {
+                            order.is_gt()
+                        }
+                    }
                 };
                 if is_better {
                     found = value;

@@ -120,7 +120,8 @@ fn is_plain(pieces: &[Piece]) -> bool {
 fn read_plain(pieces: &[Piece], text: &[u8]) -> Option<i64> {
     let (mut year, mut month, mut day, mut clock) = (1900, 1, 1, [0i64; 3]);
     let mut at = 0;
-    let digit = |at: usize| text.get(at).map(|byte| i64::from(byte.wrapping_sub(b'0'))).filter(|digit| *digit < 10);
+    let digit =
+        |at: usize| text.get(at).map(|byte| i64::from(byte.wrapping_sub(b'0'))).filter(|digit| *digit < 10);
     for piece in pieces {
         let letter = match piece {
             Piece::Text(literal) => {

@@ -15,9 +15,9 @@ use crate::nested::rows::each_known;
 use crate::registry::{Function, Overloads, Signature};
 use inlay_kernels::apply::{joint_validity, per_row};
 use inlay_kernels::function::kernel;
+use inlay_kernels::json::packed::Writer;
 use inlay_kernels::json::scan::{Raw, Scanned, is_document, part_at};
 use inlay_kernels::json::value::{Json, Path};
-use inlay_kernels::json::packed::Writer;
 use inlay_kernels::json::values::is_plain;
 use inlay_kernels::resolve::{ArgType, ResolveOptions, Resolved};
 use inlay_types::LogicalType::{BigInt, Boolean, Json as JsonType, UBigInt, Varchar};
@@ -446,7 +446,9 @@ const COMPARISONS_MAX: u32 = 1 << 24;
 fn written_as(ty: &LogicalType) -> (LogicalType, Writer) {
     use LogicalType as T;
     let taken = match ty {
-        T::TinyInt | T::SmallInt | T::Integer | T::BigInt | T::UTinyInt | T::USmallInt | T::UInteger => ty.clone(),
+        T::TinyInt | T::SmallInt | T::Integer | T::BigInt | T::UTinyInt | T::USmallInt | T::UInteger => {
+            ty.clone()
+        }
         T::Boolean | Varchar | JsonType => ty.clone(),
         T::Double | T::Real | T::Decimal { .. } => T::Double,
         _ => Varchar,

@@ -175,7 +175,9 @@ fn resolve(args: &[ArgType], wanted: Wanted) -> Option<Resolved> {
                 let is_there = match (known, found) {
                     (Some(is_there), _) => is_there,
                     (None, Scanned::Nothing) => push_part(None, wanted, &mut bytes)?,
-                    (None, Scanned::Part(raw)) => push_part(Some(&Json::parse(raw.text)?), wanted, &mut bytes)?,
+                    (None, Scanned::Part(raw)) => {
+                        push_part(Some(&Json::parse(raw.text)?), wanted, &mut bytes)?
+                    }
                     (None, Scanned::Unknown) => {
                         let document = Json::parse(text)?;
                         push_part(path.find(&document).first().copied(), wanted, &mut bytes)?

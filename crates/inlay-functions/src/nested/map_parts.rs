@@ -7,10 +7,10 @@ use inlay_kernels::coercion::common_type;
 use inlay_kernels::function::kernel;
 use inlay_kernels::resolve::{ArgType, Resolved};
 use inlay_types::LogicalType::{self, Boolean};
+use inlay_types::Vector;
 use inlay_types::logical_type::Field;
 use inlay_types::nested::read::{map_lists, map_parts};
 use inlay_types::nested::{pack_lists, pack_struct, unpack_maps};
-use inlay_types::Vector;
 use std::collections::HashMap;
 use std::sync::Arc;
 

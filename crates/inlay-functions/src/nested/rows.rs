@@ -126,10 +126,7 @@ impl Output {
     /// Appends what `write` appends to the bytes of other values, unless it says that it could not; whether it did. The result's type
     /// has no fixed width.
     #[inline]
-    pub(crate) fn try_push_with(
-        &mut self,
-        write: impl FnOnce(&mut Vec<u8>) -> Result<bool>,
-    ) -> Result<bool> {
+    pub(crate) fn try_push_with(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Result<bool>) -> Result<bool> {
         let done = |out: &mut Vec<u8>| match write(out) {
             Ok(true) => Ok(()),
             Ok(false) => Err(None),

@@ -367,7 +367,9 @@ fn zipped(
     let parts = flat.iter().map(unpack_lists).collect::<Result<Vec<_>>>()?;
     let size_of = |offsets: &[u32], row: usize| offsets[row + 1] - offsets[row];
     let flags = cuts.map(Vector::flatten);
-    let cuts = |row: usize| flags.as_ref().is_some_and(|flags| !flags.is_null(row) && flags.values::<u8>()[row] == 1);
+    let cuts = |row: usize| {
+        flags.as_ref().is_some_and(|flags| !flags.is_null(row) && flags.values::<u8>()[row] == 1)
+    };
     let mut ends = Vec::with_capacity(rows + 1);
     ends.push(0u32);
     for row in 0..rows {
@@ -379,7 +381,11 @@ fn zipped(
     let total = ends[rows] as usize;
     let columns = parts
         .iter()
-        .map(|(child, offsets)| if *offsets == ends { Ok(child.clone()) } else { padded(child, offsets, &ends) })
+        .map(
+            |(child, offsets)| {
+                if *offsets == ends { Ok(child.clone()) } else { padded(child, offsets, &ends) }
+            },
+        )
         .collect::<Result<Vec<Vector>>>()?;
     let structs = pack_struct(entry, &columns.iter().collect::<Vec<_>>(), total, None)?;
     pack_lists(ty, &structs, &ends, None)

@@ -195,7 +195,9 @@ fn resolve_concat(args: &[ArgType], strict: bool) -> Option<Resolved> {
         let width = fixed_width(&element);
         each(args, &ty, len, out, |args, row, out| {
             if let Some(width) = width
-                && out.try_push_with(|out| push_runs((0..args.len()).map(|arg| args.get(arg, row)), width, out))?
+                && out.try_push_with(|out| {
+                    push_runs((0..args.len()).map(|arg| args.get(arg, row)), width, out)
+                })?
             {
                 return Ok(());
             }
@@ -264,7 +266,9 @@ fn resolve_reverse(args: &[ArgType]) -> Option<Resolved> {
         each_known(args, &ty, len, out, |args, row, out| {
             let list = Sequence::new(&element, args.get(0, row).unwrap_or_default());
             let last = list.len().saturating_sub(1);
-            out.push_with(|out| write::push_sequence(&element, list.len(), |index| list.get(last - index), out))
+            out.push_with(|out| {
+                write::push_sequence(&element, list.len(), |index| list.get(last - index), out)
+            })
         })
     });
     Some(Resolved::infallible(vec![list.ty.clone()], returns, kernel))
@@ -346,11 +350,7 @@ fn joined<'a>(element: &LogicalType, lists: impl Iterator<Item = &'a [u8]>) -> R
 }
 
 /// Appends the list of the elements of lists, which have a fixed width, if none of either is NULL; whether it did.
-fn push_runs<'a>(
-    lists: impl Iterator<Item = Part<'a>>,
-    width: usize,
-    out: &mut Vec<u8>,
-) -> Result<bool> {
+fn push_runs<'a>(lists: impl Iterator<Item = Part<'a>>, width: usize, out: &mut Vec<u8>) -> Result<bool> {
     let start = out.len();
     out.extend_from_slice(&[0; 4]);
     let mut count = 0;

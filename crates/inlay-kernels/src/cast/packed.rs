@@ -65,7 +65,8 @@ pub(super) fn is_the_same(input: &Vector, to: &LogicalType) -> bool {
 fn are_documents(input: &Vector) -> bool {
     let heap = input.heap().buffers();
     input.views().iter().enumerate().all(|(row, view)| {
-        input.is_null(row) || std::str::from_utf8(view.bytes(heap)).is_ok_and(|text| is_document(text) == Some(true))
+        input.is_null(row)
+            || std::str::from_utf8(view.bytes(heap)).is_ok_and(|text| is_document(text) == Some(true))
     })
 }
 
@@ -144,7 +145,9 @@ mod tests {
     fn check(value: &Value, to: &LogicalType) -> bool {
         let input = Vector::from_sql_values(value.logical_type(), std::slice::from_ref(value)).unwrap();
         let mut found = Vec::new();
-        let Some(is_there) = Packed::of(input.ty(), to).unwrap().push(&input, 0, &mut found) else { return false };
+        let Some(is_there) = Packed::of(input.ty(), to).unwrap().push(&input, 0, &mut found) else {
+            return false;
+        };
         let expected = cast_value(value, to).unwrap();
         assert_eq!(is_there, !expected.is_null(), "{value} as {to}");
         if is_there {
@@ -160,10 +163,14 @@ mod tests {
         use LogicalType as T;
         for element in [T::Integer, T::BigInt, T::Double] {
             let ty = T::list(element);
-            for text in ["[1, 2, 3]", " [ 1 ,NULL, -7] ", "[]", "[ ]", "[null]", "[2147483647,-2147483648]", "[007]"] {
+            for text in
+                ["[1, 2, 3]", " [ 1 ,NULL, -7] ", "[]", "[ ]", "[null]", "[2147483647,-2147483648]", "[007]"]
+            {
                 assert!(check(&Value::Varchar(text.into()), &ty), "{text}");
             }
-            for text in ["", "[", "[]]", "[1,]", "[,]", "[x]", "['1']", "[1 2]", "[[1]]", "[1]x", "[\"1\"]", "[\t1]"] {
+            for text in
+                ["", "[", "[]]", "[1,]", "[,]", "[x]", "['1']", "[1 2]", "[[1]]", "[1]x", "[\"1\"]", "[\t1]"]
+            {
                 if cast_value(&Value::Varchar(text.into()), &ty).is_err() {
                     let input = Vector::from_sql_values(T::Varchar, &[Value::Varchar(text.into())]).unwrap();
                     assert!(Packed::of(&T::Varchar, &ty).unwrap().push(&input, 0, &mut Vec::new()).is_none());

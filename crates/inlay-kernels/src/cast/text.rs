@@ -105,7 +105,13 @@ pub(super) fn to_text(input: &Vector, out: &mut Vector) -> Result<()> {
         LogicalType::Boolean => {
             let [no, yes] = [View::inline(b"false"), View::inline(b"true")];
             let views = input.values::<u8>().iter().map(|&value| if value == 0 { no } else { yes }).collect();
-            Ok(Vector::flat(LogicalType::Varchar, input.len(), Buffer::from_vec(views), None, Heap::default()))
+            Ok(Vector::flat(
+                LogicalType::Varchar,
+                input.len(),
+                Buffer::from_vec(views),
+                None,
+                Heap::default(),
+            ))
         }
         LogicalType::Time => shown(input, |row, text| write_time(text, input.values::<i64>()[row])),
         LogicalType::Date => shown(input, |row, text| write_date(text, input.values::<i32>()[row])),
@@ -140,7 +146,11 @@ pub(super) fn ask(input: &Vector, row: usize) -> Result<()> {
     }
     let size = input.views().get(row).map_or(0, View::len);
     // What is short is not worth a look at its type.
-    if size < ASKED_FOR { Ok(()) } else { limits::hold(size.saturating_mul(text_factor(input.ty()))).map(drop) }
+    if size < ASKED_FOR {
+        Ok(())
+    } else {
+        limits::hold(size.saturating_mul(text_factor(input.ty()))).map(drop)
+    }
 }
 
 /// Bytes of a value for whose text is asked.

@@ -284,7 +284,8 @@ impl RowReader {
         match &self.columns[..] {
             [(None, ty)] => Fast::Whole(Typed::of(ty, self.found.is_some())),
             columns => {
-                let keys: Vec<_> = columns.iter().filter_map(|(key, ty)| Some((key.clone()?, ty.clone()))).collect();
+                let keys: Vec<_> =
+                    columns.iter().filter_map(|(key, ty)| Some((key.clone()?, ty.clone()))).collect();
                 let distinct: HashSet<&String> = keys.iter().map(|(key, _)| key).collect();
                 if distinct.len() < columns.len() {
                     return Fast::None;

@@ -2,11 +2,11 @@
 
 use super::value::quote_bytes;
 use super::values::{self, is_plain, push_value};
+use inlay_types::datetime::{write_date, write_timestamp};
 use inlay_types::digits::push_integer;
 use inlay_types::nested::Sequence;
-use inlay_types::datetime::{write_date, write_timestamp};
-use inlay_types::value::{write_decimal, write_float};
 use inlay_types::nested::read::{StructLayout, map_parts, value};
+use inlay_types::value::{write_decimal, write_float};
 use inlay_types::{LogicalType, Value};
 
 /// How values of a type are written.

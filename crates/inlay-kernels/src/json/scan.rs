@@ -301,7 +301,11 @@ impl<'a> Scanner<'a> {
     }
 
     /// An array; `item` passes over an item.
-    pub(super) fn items(&mut self, depth: usize, mut item: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
+    pub(super) fn items(
+        &mut self,
+        depth: usize,
+        mut item: impl FnMut(&mut Self) -> Option<()>,
+    ) -> Option<()> {
         self.at += 1;
         if depth > DEPTH_MAX {
             return None;

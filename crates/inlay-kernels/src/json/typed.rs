@@ -11,8 +11,8 @@ use super::value::Json;
 use super::values::as_type;
 use crate::parse;
 use inlay_types::LogicalType;
-use inlay_types::nested::write::{FieldPlaces, insert_ends, insert_validity, push_value};
 use inlay_types::nested::fixed_width;
+use inlay_types::nested::write::{FieldPlaces, insert_ends, insert_validity, push_value};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -287,9 +287,8 @@ impl Columns {
         row.starts.clear();
         row.starts.resize(self.fields.names.len(), NOWHERE);
         self.fields.find(&mut scanner, 0, &mut row.starts, |name| {
-            let is_among = |known: &HashSet<String>| {
-                std::str::from_utf8(name).is_ok_and(|name| known.contains(name))
-            };
+            let is_among =
+                |known: &HashSet<String>| std::str::from_utf8(name).is_ok_and(|name| known.contains(name));
             self.known.as_deref().is_none_or(is_among)
         })?;
         scanner.is_at_end().then_some(())?;
@@ -430,7 +429,10 @@ mod tests {
     fn most_documents_are_read_here() {
         let types = types();
         assert!(check(r#"{"a": 1, "b": {"t": "x", "x": [1, null, 3]}, "l": [1, 2]}"#, &types[0]));
-        assert!(check(r#"{"l": ["a", null, "long enough for a heap"], "a": -1.5, "d": "2024-02-29"}"#, &types[1]));
+        assert!(check(
+            r#"{"l": ["a", null, "long enough for a heap"], "a": -1.5, "d": "2024-02-29"}"#,
+            &types[1]
+        ));
         assert!(check(r#"[[1, 2.5], [], [null], null, [1e300, -0]]"#, &types[3]));
     }
 

@@ -32,8 +32,6 @@ fn always_counts(expr: &Expr, input: &Plan) -> bool {
             let made = items.iter().find(|(made, _)| made == id);
             made.is_some_and(|(_, expr)| always_counts(expr, input))
         }
-        _ => {
-            !expr.can_fail() && expr.is_deterministic() && is_never_null(expr, &not_null_columns(input))
-        }
+        _ => !expr.can_fail() && expr.is_deterministic() && is_never_null(expr, &not_null_columns(input)),
     }
 }

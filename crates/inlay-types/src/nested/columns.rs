@@ -108,7 +108,8 @@ impl Frame {
         bytes.resize(total, 0);
         self.write_first(&starts[..len], &mut bytes);
         // How much of the parts without fixed width is there in each row.
-        let mut written = if parts.iter().any(|part| part.texts().is_some()) { vec![0; len] } else { Vec::new() };
+        let mut written =
+            if parts.iter().any(|part| part.texts().is_some()) { vec![0; len] } else { Vec::new() };
         for (index, (part, place)) in parts.iter().zip(&self.places).enumerate() {
             match *place {
                 Place::Fixed(offset, width) => part.scatter(offset, width, &starts[..len], &mut bytes),
@@ -131,7 +132,9 @@ impl Frame {
                 starts.iter().for_each(|&start| bytes[start as usize..][..4].copy_from_slice(&[a, b, c, d]));
             }
             ref first => {
-                starts.iter().for_each(|&start| bytes[start as usize..][..first.len()].copy_from_slice(first));
+                starts
+                    .iter()
+                    .for_each(|&start| bytes[start as usize..][..first.len()].copy_from_slice(first));
             }
         }
     }

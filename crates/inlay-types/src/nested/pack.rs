@@ -59,7 +59,12 @@ impl Parts {
     pub(super) fn texts(&self) -> Option<Texts<'_>> {
         let validity = self.flat.validity().filter(|_| self.has_nulls);
         let heap = self.flat.heap().buffers();
-        self.is_view.then(|| Texts { views: self.flat.views(), heap, validity, is_constant: self.is_constant })
+        self.is_view.then(|| Texts {
+            views: self.flat.views(),
+            heap,
+            validity,
+            is_constant: self.is_constant,
+        })
     }
 
     /// Rows of fixed width, back to back in canonical form.
@@ -214,7 +219,8 @@ fn pack_runs(
     validity: Option<&Bitmap>,
 ) -> Result<Option<Vector>> {
     let len = rows(offsets);
-    let (first, last) = (offsets.first().map_or(0, |&at| at as usize), offsets.last().map_or(0, |&at| at as usize));
+    let (first, last) =
+        (offsets.first().map_or(0, |&at| at as usize), offsets.last().map_or(0, |&at| at as usize));
     let texts = parts.texts();
     // Rows that are NULL may have elements, which are left out.
     let size = match &texts {
@@ -241,7 +247,9 @@ fn pack_runs(
                         end += view.len() as u32;
                         bytes.extend_from_slice(&end.to_le_bytes());
                     }
-                    texts.views[from..to].iter().for_each(|view| bytes.extend_from_slice(view.bytes(texts.heap)));
+                    texts.views[from..to]
+                        .iter()
+                        .for_each(|view| bytes.extend_from_slice(view.bytes(texts.heap)));
                 }
             }
         }

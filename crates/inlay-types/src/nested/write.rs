@@ -241,7 +241,8 @@ pub fn insert_ends(ends: &[u32], at: usize, out: &mut Vec<u8>) {
 /// Gives a sequence, of which nothing but this is missing and which lies from `start` to the end, its validity: the elements at
 /// the positions `nulls` are NULL.
 pub fn insert_validity(nulls: &[u32], start: usize, out: &mut Vec<u8>) {
-    let Some(header) = out.get(start..).and_then(|rest| rest.first_chunk()).map(|raw| u32::from_le_bytes(*raw))
+    let Some(header) =
+        out.get(start..).and_then(|rest| rest.first_chunk()).map(|raw| u32::from_le_bytes(*raw))
     else {
         return;
     };

@@ -215,7 +215,15 @@ fn sort_with(
         parts.fold(0u128, |all, ((key, encoded), &shift)| all | encoded.code(key, row) << shift)
     };
     let known = encoded.get(open).map_or(0, Encoded::bytes_known);
-    let sorter = Sorter { keys, open, known, finds_peers, partition_count, bits, partition_shift: bits - partition_bits };
+    let sorter = Sorter {
+        keys,
+        open,
+        known,
+        finds_peers,
+        partition_count,
+        bits,
+        partition_shift: bits - partition_bits,
+    };
     if bits <= 64 {
         let prefixes = prefixes::<u64>(context, len, &code)?;
         drop(encoded);
