@@ -6,6 +6,7 @@
 //! function is (`inlay_kernels::function`) and what it is resolved by (`inlay_kernels::resolve`) is there, too.
 
 pub mod aggregates;
+mod case;
 mod choose;
 pub mod collation;
 mod columns;

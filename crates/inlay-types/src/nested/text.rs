@@ -4,7 +4,6 @@
 //! read as NULL, begin or end with a space, or hold one of `()[]{},:='"\`; quotes and backslashes in them get a backslash.
 
 use super::read::{Sequence, StructLayout, map_parts, sixteen, value};
-use crate::datetime::write_date;
 use crate::digits::write_integer;
 use crate::value::{write_decimal, write_float};
 use crate::{LogicalType, Value};
@@ -78,8 +77,6 @@ pub enum Writer {
     Decimal(u8),
     /// BOOLEAN.
     Boolean,
-    /// DATE.
-    Date,
     /// Whatever else: by its value.
     Other(LogicalType),
 }
@@ -110,7 +107,6 @@ impl Writer {
             LogicalType::Double => Self::Double,
             LogicalType::Decimal { scale, .. } => Self::Decimal(*scale),
             LogicalType::Boolean => Self::Boolean,
-            LogicalType::Date => Self::Date,
             other => Self::Other(other.clone()),
         }
     }
@@ -158,7 +154,6 @@ impl Writer {
             }
             Self::Decimal(scale) => write_decimal(out, wide(bytes), *scale),
             Self::Boolean => out.push_str(if bytes.first() == Some(&1) { "true" } else { "false" }),
-            Self::Date => write_date(out, bytes.first_chunk().map_or(0, |b| i32::from_le_bytes(*b))),
             Self::Other(ty) => write(out, &value(ty, bytes)),
         }
     }
