@@ -48,7 +48,7 @@ INLAY := $(VENV)/stamp-inlay-$(PROFILE)
 PEERS := $(VENV)/stamp-peers
 WHEELS := target/wheels
 RUST_SOURCES := $(shell find crates cli bindings -type f \( -name '*.rs' -o -name '*.toml' \) \
-	-not -path '*/target/*' -not -path '*/tests/*' 2>/dev/null)
+	-not -path '*/target/*' -not -path '*/tests/*' -not -path 'bindings/c/*' 2>/dev/null)
 PYTHON_SOURCES := $(shell find bindings/python/python -type f \( -name '*.py' -o -name '*.pyi' -o -name 'py.typed' \))
 
 .PHONY: setup demo shell test test-rust test-python quick sql python bench crash check check-python check-rust fuzz-sql fuzz-text fuzz-files \
