@@ -52,11 +52,11 @@ PEERS := $(VENV)/stamp-peers
 WHEELS := target/wheels
 WHEEL := $(WHEELS)/stamp
 RUST_SOURCES := $(shell find crates cli bindings -type f \( -name '*.rs' -o -name '*.toml' \) \
-	-not -path '*/target/*' -not -path '*/tests/*' 2>/dev/null)
+	-not -path '*/target/*' -not -path '*/tests/*' -not -path 'bindings/c/*' 2>/dev/null)
 PYTHON_SOURCES := $(shell find bindings/python/python -type f \( -name '*.py' -o -name '*.pyi' -o -name 'py.typed' \))
 
 .PHONY: setup demo shell test test-rust test-python test-c quick sql python bench crash check check-python check-rust check-deep miri \
-	build-tests fuzz-sql fuzz-text fuzz-files fuzz-functions c install
+	build-tests fuzz-sql fuzz-text fuzz-files fuzz-functions c install bench-c
 .DELETE_ON_ERROR:
 
 # Packages are fetched while the engine is compiled.
@@ -135,6 +135,13 @@ install: c
 
 test-c: $(TOOLS)
 	PROFILE=$(PROFILE) $(BIN)/python -m pytest bindings/c/tests $(ARGS)
+
+# Needs SQLite's header and library. ARGS="7 /tmp": rounds, and a folder for the files.
+bench-c:
+	$(MAKE) install PREFIX=$(CURDIR)/target/c PROFILE=release
+	cc -std=c11 -O2 -Itarget/c/include bindings/c/bench/points.c -o target/c/points -Ltarget/c/lib -Wl,-rpath,$(CURDIR)/target/c/lib \
+		-linlay -lsqlite3
+	target/c/points $(ARGS)
 
 # Python's tools beside Clippy, which waits for one crate after the other.
 check:

@@ -96,7 +96,7 @@ typedef struct inlay_type inlay_type;
  * connection, a statement or a result. */
 typedef struct inlay_database inlay_database;
 
-/* Settings that a database is opened with. */
+/* Settings that a database is opened with. They are used by one thread at a time. */
 typedef struct inlay_config inlay_config;
 
 /* A session: one transaction at a time, settings, variables. Several threads may use it; its statements

@@ -13,7 +13,7 @@ pub struct inlay_database {
     pub(crate) database: Database,
 }
 
-/// Settings that a database is opened with.
+/// Settings that a database is opened with. They are used by one thread at a time.
 pub struct inlay_config {
     process: u32,
     settings: Vec<(String, Value)>,

@@ -8,7 +8,10 @@ use crate::pointers::{
     Freed, Handle, Items, Made, Out, Shared, Text, free, given, here, make, owned, put, text_of,
 };
 use crate::result::inlay_result;
-use inlay::{Bindings, Error, Parameters, PreparedStatement, Result, StatementShape, Value};
+use inlay::{
+    Bindings, Error, ErrorKind, ParameterShape, Parameters, PreparedStatement, Result, StatementShape, Value,
+    cast_value,
+};
 use parking_lot::Mutex;
 use std::ffi::{CString, c_char};
 use std::ptr;
@@ -49,8 +52,26 @@ impl inlay_statement {
         let host = self.session.host();
         // The values are copied, so that binding does not wait for the statement.
         let parameters = self.bindings.lock().parameters()?.clone();
-        let cursor = self.statement.stream(&parameters, host.as_ref())?;
-        Ok((cursor, host))
+        let cursor = self.statement.stream(&parameters, host.as_ref());
+        Ok((cursor.map_err(|error| self.blamed(error, &parameters))?, host))
+    }
+
+    /// The error with the first parameter whose value is none of the type that it is to have, if that is why.
+    fn blamed(&self, error: Error, parameters: &Parameters) -> Error {
+        let is_of_values =
+            matches!(error.kind(), ErrorKind::InvalidCast | ErrorKind::TypeMismatch | ErrorKind::OutOfRange);
+        let described = if is_of_values { self.described().ok() } else { None };
+        let Some(described) = described else { return error };
+        let values = parameters.positional.iter().chain(parameters.named.iter().map(|(_, value)| value));
+        let misfit = |(index, (shape, value)): (usize, (&ParameterShape, &Value))| {
+            let ty = shape.ty.as_ref()?;
+            let fits = value.is_null() || cast_value(value, ty).is_ok();
+            (!fits).then(|| format!("parameter {} takes a {ty}", index + 1))
+        };
+        match described.shape.parameters.iter().zip(values).enumerate().find_map(misfit) {
+            Some(hint) => error.with_hint(hint),
+            None => error,
+        }
     }
 }
 
@@ -187,7 +208,8 @@ pub extern "C" fn inlay_statement_execute(
         let statement = of(statement)?;
         let host = statement.session.host();
         let parameters = statement.bindings.lock().parameters()?.clone();
-        let answer = statement.statement.execute_with(&parameters, host.as_ref())?;
+        let answer = statement.statement.execute_with(&parameters, host.as_ref());
+        let answer = answer.map_err(|error| statement.blamed(error, &parameters))?;
         match changed {
             None => Ok(()),
             place => put(place, answer.changed_rows().unwrap_or(0), "changed"),

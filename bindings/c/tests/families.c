@@ -156,6 +156,7 @@ static void statements_take_values(void) {
   inlay_result_release(&result);
   OK(inlay_bind_text(statement, 1, "seven", 5, &error));
   FAILS(inlay_statement_query(statement, &result, &error), INLAY_ERROR_INVALID_CAST);
+  SAYS("parameter 1 takes a BIGINT");
   OK(inlay_clear_bindings(statement, &error));
   FAILS(inlay_statement_execute(statement, NULL, &error), INLAY_ERROR_INVALID_ARGUMENT);
   inlay_statement_free(&statement);
