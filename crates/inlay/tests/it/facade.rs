@@ -106,10 +106,11 @@ fn names_are_names_whatever_they_hold() {
         assert_eq!(parts, ["main", name]);
     }
     for text in
-        ["\"t\" VALUES (1); DROP TABLE victim", "\"t", "\"t\" x", "\"t\".", "t\"; DROP TABLE victim --"]
+        ["\"t\" VALUES (1); DROP TABLE victim", "\"t", "\"t\" x", "\"t\".", "m.\"t\"; DROP TABLE victim --"]
     {
         assert_eq!(sql::table_path(text).unwrap_err().kind(), ErrorKind::Syntax, "{text}");
     }
+    assert_eq!(sql::table_path("t\"; DROP TABLE victim").unwrap(), "\"t\"\"; DROP TABLE victim\"");
     assert_eq!(one(&connection, "SELECT count(*) FROM victim"), Value::BigInt(0));
 }
 
