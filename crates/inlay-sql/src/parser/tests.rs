@@ -312,7 +312,7 @@ fn transactions_and_databases() {
 #[test]
 fn changes_say_what_happens_to_conflicts() {
     let StatementKind::Insert(insert) = kind(
-        "INSERT INTO t AS x (a, t.b) VALUES (1, DEFAULT) ON CONFLICT (a) DO UPDATE SET (a, b) = (1, 2) WHERE x.a > 1
+        "INSERT INTO t AS x (a, x.b) VALUES (1, DEFAULT) ON CONFLICT (a) DO UPDATE SET (a, b) = (1, 2) WHERE x.a > 1
             RETURNING *, a AS c",
     ) else {
         panic!()

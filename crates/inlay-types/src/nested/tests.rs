@@ -365,6 +365,10 @@ fn packed_values_are_told_from_other_bytes() {
         for row in 0..2 {
             let bytes = vector.views()[row].bytes(vector.heap().buffers());
             assert!(is_packed(&ty, bytes), "{ty}: {bytes:?}");
+            if matches!(ty, LogicalType::Union(_)) {
+                // A text in a union goes to the end, wherever that is.
+                continue;
+            }
             // One byte less or more is no value.
             let longer: Vec<u8> = bytes.iter().copied().chain([0]).collect();
             assert!(

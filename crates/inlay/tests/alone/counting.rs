@@ -4,6 +4,8 @@
 //! What is not asked for before it is taken shows as an excess at the moment when it is taken, whatever the limit and however much
 //! of it is left: the tests need neither large values nor small limits, and the numbers are the same on each machine.
 
+#![expect(unsafe_code, reason = "an allocator that counts")]
+
 use inlay::Database;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::backtrace::Backtrace;

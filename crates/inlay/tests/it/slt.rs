@@ -108,6 +108,7 @@ const CONFIGURATIONS: &[Configuration] = &[
             ("functions/formats.slt", "makes a text of 100 MB"),
             ("window/leaders.slt", "has a table in memory that is larger"),
             ("window/large.slt", "has partitions of hundreds of thousands of rows, which are held in memory"),
+            ("files/writing.slt", "reads a file of 9 MB as one text"),
         ],
     },
     Configuration {

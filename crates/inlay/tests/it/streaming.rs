@@ -119,7 +119,8 @@ fn a_closed_database_says_so() {
     let connection = database();
     let (_, rest) = streamed(&connection, "SELECT i + 1 FROM t", 1000);
     connection.close().unwrap();
-    assert!(matches!(rest.unwrap().next(None), Err(Error::Closed { .. })));
+    let error = rest.unwrap().next(None).unwrap_err();
+    assert!(matches!(error.root(), Error::Closed { .. }), "{error}");
 }
 
 #[test]
