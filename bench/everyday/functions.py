@@ -72,7 +72,7 @@ SCALARS = {
     "list": """
         [n, k]; [s, u]; len(l); l[1]; l[2:3]; list_sum(l); list_max(l); list_avg(l); list_contains(l, 5);
         list_position(l, 5); list_sort(l); list_reverse_sort(l); list_reverse(l); list_distinct(l); list_unique(l);
-        list_concat(l, l); list_append(l, k); list_prepend(k, l); list_slice(l, 1, 2);
+        list_concat(l, [k]); list_append(l, k); list_prepend(k, l); list_slice(l, 1, 2);
         list_transform(l, lambda x: x + 1);
         list_filter(l, lambda x: x > 3); list_reduce(l, lambda a, x: a + x); list_zip(l, ls); flatten([l, l]);
         array_to_string(ls, '-'); list_aggregate(l, 'sum'); list_has_any(l, [1, 2]); list_has_all(l, [1]);
@@ -83,7 +83,7 @@ SCALARS = {
     """,
     "struct": """
         {'a': n, 'b': s}; row(n, s); struct_pack(a := n, b := x); st.a; st.b; struct_extract(st, 'b');
-        struct_insert(st, c := n); st = {'a': 5, 'b': 't5'}; map([i], [s]); MAP {'a': n, 'b': k}; mp['a'];
+        struct_insert({'a': n, 'b': s}, c := n); st = {'a': 5, 'b': 't5'}; map([i], [s]); MAP {'a': n, 'b': k}; mp['a'];
         map_keys(mp); map_values(mp); map_entries(mp); cardinality(mp); map_contains(mp, 'a');
         map_from_entries([(i, n)]); map_concat(mp, MAP {'c': n::BIGINT}); struct_values(st); map_extract(mp, 'b')
     """,

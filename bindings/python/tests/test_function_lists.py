@@ -26,7 +26,7 @@ EXCEPTIONS: dict[str, str] = {
     ),
     "they have no arguments": "current_date current_localtime current_localtimestamp current_time now timeofday",
     "they make a value of any values": "array_value list_value unpivot_list json_array json_object to_json",
-    "every expression has them under another name": "concat list_concat aggregate",
+    "every expression has them under another name": "concat list_concat aggregate date",
     "the first argument is a name": "hive_partition_component",
     "the first argument is a map": "cardinality",
     "json_extract_path takes several keys as a path": "jsonb_extract_path jsonb_extract_path_text",

@@ -55,7 +55,7 @@ def test_bins_are_words_in_their_order() -> None:
 def test_intervals_are_structs() -> None:
     frame = pd.DataFrame({"i": pd.Series(pd.arrays.IntervalArray.from_tuples([(0.0, 1.5), np.nan, (2.0, 3.0)]))})
     types, values = read(frame)
-    assert types == ["STRUCT(left DOUBLE, right DOUBLE)"]
+    assert types == ['STRUCT("left" DOUBLE, "right" DOUBLE)']
     assert values == [{"left": 0.0, "right": 1.5}, None, {"left": 2.0, "right": 3.0}]
 
 

@@ -161,7 +161,7 @@ impl<'a> LargeRows<'a> {
             let (source, _) = Rows::of(arg);
             source.ty().is_view() && source.heap().buffers().iter().map(Buffer::size).sum::<usize>() > LARGE
         };
-        Self(args.iter().filter(is_large).map(|arg| TextColumn::of(*arg)).collect())
+        Self(args.iter().filter(is_large).map(|arg| TextColumn::of(arg)).collect())
     }
 
     #[inline]

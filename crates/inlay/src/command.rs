@@ -235,6 +235,12 @@ impl Command {
     pub(crate) fn carried_out(kind: &StatementKind) -> Self {
         match kind {
             StatementKind::Explain { statement, analyze: true, .. } => Self::carried_out(&statement.kind),
+            // A query on top of changes is one.
+            StatementKind::ChangingWith(changing) => match Self::carried_out(&changing.statement.kind) {
+                own if own.class() == CommandClass::Query => Self::Update,
+                own => own,
+            },
+            StatementKind::With { statement, .. } => Self::carried_out(&statement.kind),
             kind => Self::of(kind),
         }
     }
@@ -282,6 +288,6 @@ impl Command {
 pub(crate) fn only_reads(kind: &StatementKind) -> bool {
     match kind {
         StatementKind::Explain { statement, .. } => only_reads(&statement.kind),
-        kind => matches!(Command::of(kind).class(), CommandClass::Query),
+        kind => matches!(Command::carried_out(kind).class(), CommandClass::Query),
     }
 }

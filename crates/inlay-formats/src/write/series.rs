@@ -75,7 +75,7 @@ impl Series {
         let at_once = if is_limited { BATCHES_AT_ONCE } else { batches.len().max(1) };
         for part in batches.chunks(at_once) {
             let mut part = part.to_vec();
-            while part.iter().any(|batch| batch.len() > 0) {
+            while part.iter().any(|batch| !batch.is_empty()) {
                 let mut current = match self.current.take() {
                     Some(current) => current,
                     None => self.open()?,
@@ -167,7 +167,7 @@ impl FileWriter for FolderWriter {
             return self.series[0].write(batches, parallel);
         }
         let mut left = batches.to_vec();
-        while left.iter().any(|batch| batch.len() > 0) {
+        while left.iter().any(|batch| !batch.is_empty()) {
             let (first, rest) = split(left, ROW_GROUP_ROWS - self.taken);
             self.taken += first.iter().map(Batch::len).sum::<usize>();
             self.series[self.turn].write(&first, parallel)?;
@@ -204,7 +204,7 @@ impl WithRows {
 
 impl FileWriter for WithRows {
     fn write(&mut self, batches: &[Batch], parallel: Parallel<'_>) -> Result<()> {
-        if batches.iter().all(|batch| batch.len() == 0) {
+        if batches.iter().all(|batch| batch.is_empty()) {
             return Ok(());
         }
         if self.writer.is_none() {

@@ -30,8 +30,8 @@ fn joined_all(shapes: Vec<Json<'_>>) -> Option<Json<'_>> {
     {
         return shapes.into_iter().reduce(joined);
     }
-    let (mut places, mut slots): (HashMap<Cow<'_, str>, usize>, Vec<(Cow<'_, str>, Vec<Json<'_>>)>) =
-        (HashMap::new(), Vec::new());
+    let mut places: HashMap<Cow<'_, str>, usize> = HashMap::new();
+    let mut slots: Vec<(Cow<'_, str>, Vec<Json<'_>>)> = Vec::new();
     for shape in shapes {
         let Json::Object(members) = shape else { continue };
         for (key, shape) in members {

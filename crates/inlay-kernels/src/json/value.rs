@@ -445,7 +445,8 @@ impl<'a> Reader<'a> {
         let mut made: Option<String> = None;
         let mut copied = start;
         loop {
-            self.at += plain_prefix(&self.text.as_bytes()[self.at..]);
+            // Behind an escape at the end of the text there is nothing.
+            self.at += self.text.as_bytes().get(self.at..).map_or(0, plain_prefix);
             match self.peek() {
                 None => return Err("a text has no quote at its end"),
                 Some(b'"') => break,
@@ -725,7 +726,7 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(written(text), expected, "{text}");
         }
-        for text in ["", "{a:1}", "01", "[1", "\"\\u12\"", "1 2", "nul", "\"a", "{\"a\"}", "-", "1."] {
+        for text in ["", "{a:1}", "01", "[1", "\"\\u12\"", "1 2", "nul", "\"a", "\"a\\", "{\"a\"}", "-", "1."] {
             assert!(Json::parse(text).is_err(), "{text}");
         }
         assert!(Json::parse(&"[".repeat(100_000)).is_err());

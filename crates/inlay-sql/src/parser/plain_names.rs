@@ -75,9 +75,31 @@ fn is_name(tokens: &[TokenWithSpan], at: usize, [last, second]: [Option<usize>; 
             let ends = |next: &Token| matches!(next, Token::Plus | Token::Minus) || ends_name(next);
             begins_expression(last) && next().is_none_or(ends)
         }
-        Keyword::INTERVAL => begins_expression(last) && next().is_none_or(ends_name),
+        Keyword::INTERVAL => {
+            begins_expression(last) && next().is_none_or(ends_name) && !is_within_map(&tokens[..at])
+        }
         _ => false,
     }
+}
+
+/// Whether the innermost open parenthesis is that of `MAP(key, value)`.
+fn is_within_map(before: &[TokenWithSpan]) -> bool {
+    let mut depth = 0usize;
+    for (index, token) in before.iter().enumerate().rev() {
+        match token.token {
+            Token::RParen => depth += 1,
+            Token::LParen if depth == 0 => {
+                return before[..index]
+                    .iter()
+                    .rev()
+                    .find(|token| !is_blank(token))
+                    .is_some_and(|t| is_word(t, "map"));
+            }
+            Token::LParen => depth -= 1,
+            _ => {}
+        }
+    }
+    false
 }
 
 /// Whether an expression, and no type, begins behind a token.

@@ -3,7 +3,12 @@
 //! All others are modules of `tests/it`. Cargo runs one test program after the other, so that nothing runs beside this one.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test program: it fails")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "a test program: it fails, and says why"
+)]
 
 mod asked;
 mod counting;

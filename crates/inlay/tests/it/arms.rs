@@ -11,7 +11,7 @@ const WILDCARDS_MAX: &[(&str, usize)] = &[
     ("inlay-formats", 112),
     ("inlay-functions", 166),
     ("inlay-kernels", 122),
-    ("inlay-sql", 373),
+    ("inlay-sql", 374),
     ("inlay-storage", 106),
     ("inlay-types", 77),
 ];
