@@ -1,8 +1,8 @@
 """One expression over a million rows, function by function, beside DuckDB: which of them a user would wait for.
 
-The values of an expression are counted, those of an aggregate by a thousand groups. Behind all rows there is one of NULLs:
-without it some expressions are not computed at all, since statistics tell that none of their values is NULL. Compared are
-the first values as texts, and the values of all groups.
+The values of an expression are counted, those of an aggregate by a thousand groups. Behind all rows there is one of
+NULLs: without it some expressions are not computed at all, since statistics tell that none of their values is NULL.
+Compared are the first values as texts, and the values of all groups.
 """
 
 from __future__ import annotations

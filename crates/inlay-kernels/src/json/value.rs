@@ -726,7 +726,8 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(written(text), expected, "{text}");
         }
-        for text in ["", "{a:1}", "01", "[1", "\"\\u12\"", "1 2", "nul", "\"a", "\"a\\", "{\"a\"}", "-", "1."] {
+        for text in ["", "{a:1}", "01", "[1", "\"\\u12\"", "1 2", "nul", "\"a", "\"a\\", "{\"a\"}", "-", "1."]
+        {
             assert!(Json::parse(text).is_err(), "{text}");
         }
         assert!(Json::parse(&"[".repeat(100_000)).is_err());
