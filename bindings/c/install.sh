@@ -18,7 +18,8 @@ ln -sf libinlay.so.0 "$lib/libinlay.so"
 # One object of all, in which only the names of the interface are left for others: what the program links beside, as another zstd,
 # stays apart.
 ${LD:-ld} -r --whole-archive "$built/libinlay_c.a" -o "$work/all.o"
-${OBJCOPY:-objcopy} --strip-debug --wildcard --keep-global-symbol='inlay_*' --keep-global-symbol=AdbcDriverInit "$work/all.o" \
+# Bitcode, which the standard library has, is nothing that an archiver's plugin of another LLVM could read.
+${OBJCOPY:-objcopy} --strip-debug --remove-section=.llvmbc --remove-section=.llvmcmd --wildcard --keep-global-symbol='inlay_*' --keep-global-symbol=AdbcDriverInit "$work/all.o" \
     "$work/inlay.o"
 rm -f "$work/libinlay.a"
 ${AR:-ar} rcs "$work/libinlay.a" "$work/inlay.o"

@@ -165,7 +165,7 @@ def _of_python(ty: Any) -> str:
         return f"MAP({sqltype(parts[0])}, {sqltype(parts[1])})"
     if isinstance(ty, dict) and ty:
         return f"STRUCT({_fields(ty)})"
-    name = getattr(ty, "__name__", None) or getattr(ty, "name", repr(ty))
+    name: str = getattr(ty, "__name__", "") or getattr(ty, "name", repr(ty))
     return {**_OF_NUMPY, **_OF_PYTHON}[name]
 
 
