@@ -48,10 +48,13 @@ pub(super) struct InFile {
 }
 
 impl InFile {
-    /// Whether the file has this version, and all of its indexes.
-    fn is_up_to_date(&self, slot: &Arc<TableSlot>) -> bool {
-        let has_new_index =
-            |table: &Arc<Table>| table.index_handles().iter().any(|handle| !handle.is_published());
+    /// Whether the file has this version, and all of its indexes as they are. A checkpoint that failed after it had written
+    /// an index leaves a directory that refers to pages which are about to be given back.
+    fn is_up_to_date(&self, slot: &Arc<TableSlot>, unpublished: &TableWrites) -> bool {
+        let has_new_index = |table: &Arc<Table>| {
+            let is_new = |handle: &Arc<IndexHandle>| !handle.is_published() || unpublished.has_index(handle);
+            table.index_handles().iter().any(is_new)
+        };
         Arc::ptr_eq(&self.slot, slot)
             && !slot.loaded().is_some_and(has_new_index)
             && !self.can_get_statistics()
@@ -208,7 +211,9 @@ impl Store {
                 pages.extend(handle.pages()?.into_iter().map(object_ptr));
             }
         }
-        pages.extend(done.unpublished.unused.iter().map(|object| object.ptr));
+        pages.extend(done.unpublished.pages()?);
+        let mut seen = HashSet::new();
+        pages.retain(|page| seen.insert(page.block));
         Ok(pages)
     }
 
@@ -240,7 +245,7 @@ impl Store {
         let mut tables = HashMap::new();
         for object in state.objects() {
             let Object::Table(slot) = object else { continue };
-            let known = done.tables.get(&object.id()).filter(|known| known.is_up_to_date(slot));
+            let known = done.tables.get(&object.id()).filter(|known| known.is_up_to_date(slot, writes));
             let known = known.filter(|_| !is_old && !rewrite.contains(&object.id()));
             let in_file = match known {
                 Some(known) => InFile {

@@ -21,7 +21,7 @@ use crate::interrupted::check_interrupt;
 use crate::row_group::{ROW_GROUP_SIZE, RowGroup};
 use crate::schema::TableSchema;
 use crate::statistics::StoredStatistics;
-use crate::table::{IndexHandle, Table};
+use crate::table::{IndexHandle, Table, object_ptr};
 use inlay_types::{Bitmap, Error, Result};
 use std::sync::Arc;
 
@@ -163,10 +163,31 @@ impl StoredTable {
 /// What writing a table made and left.
 #[derive(Debug, Default)]
 pub(super) struct TableWrites {
-    /// Pages that no index needs any more.
+    /// Pages that no index needs any more. The directories of their tables that the last root reaches still refer to them.
     pub unused: Vec<Arc<StoredObject>>,
     /// Indexes that were written.
     pub indexes: Vec<Arc<IndexHandle>>,
+}
+
+impl TableWrites {
+    /// Whether the index is among those that were written.
+    pub fn has_index(&self, handle: &Arc<IndexHandle>) -> bool {
+        self.indexes.iter().any(|written| Arc::ptr_eq(written, handle))
+    }
+
+    /// All pages of the indexes that were written, and those that they left.
+    pub fn pages(&self) -> Result<Vec<ObjectPtr>> {
+        let mut pages: Vec<ObjectPtr> = self.unused.iter().map(|object| object.ptr).collect();
+        for handle in &self.indexes {
+            match handle.pages() {
+                Ok(found) => pages.extend(found.into_iter().map(object_ptr)),
+                // What a damaged page refers to stays in use.
+                Err(Error::Corrupt { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(pages)
+    }
 }
 
 /// Writes what is not in the file yet of a table, and its directory. Returns the objects of directory and statistics.

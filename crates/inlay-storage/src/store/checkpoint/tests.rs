@@ -6,8 +6,10 @@ use crate::io::{Disk, Fault, MemoryDisk, OpenMode, SimulatedDisk};
 use crate::schema::{ColumnSchema, TableSchema};
 use crate::store::{IndexDefinition, StoreOptions, Transaction};
 use crate::table::{Alteration, ColumnSource};
-use inlay_types::{Batch, LogicalType, MemoryBudget, Value, Vector};
+use inlay_types::limits::{self, Limits};
+use inlay_types::{Batch, Interrupt, LogicalType, MemoryBudget, Value, Vector};
 use std::path::Path;
+use std::sync::atomic::{AtomicIsize, Ordering};
 
 const ROWS: i64 = 12_000;
 
@@ -270,6 +272,10 @@ fn a_full_disk_at_any_write_of_a_vacuum_leaves_indexes_as_they_were() {
         let outcome = store.vacuum();
         simulated.repair();
         assert_eq!(find(&store, table, 0, 17).unwrap().len(), 1);
+        assert_eq!(store.verify().unwrap(), Vec::<String>::new());
+        if calls_before % 2 == 0 {
+            change_beside(&store);
+        }
         if outcome.is_err() && store.vacuum().is_ok() {
             check_space(&store);
         }
@@ -279,6 +285,56 @@ fn a_full_disk_at_any_write_of_a_vacuum_leaves_indexes_as_they_were() {
         assert_eq!(find(&store, table, 1, 5).unwrap().len(), 100);
         check_space(&store);
     }
+}
+
+/// Checkpoints to which the table of [`with_index_at_the_end`] is as it was: what they write lies where something is free.
+fn change_beside(store: &Arc<Store>) {
+    let columns = ["id", "team"].map(|name| ColumnSchema::new(name, LogicalType::BigInt)).to_vec();
+    for _ in 0..3 {
+        let transaction = store.begin(Default::default()).unwrap();
+        let beside = transaction.create_table(TableSchema::new("beside", columns.clone())).unwrap();
+        beside.append(&[rows((0..20_000i64).map(|i| i * 7919 % 20_011))]).unwrap();
+        transaction.commit().unwrap();
+        let beside = beside.id();
+        store.checkpoint().unwrap();
+        assert_eq!(store.verify().unwrap(), Vec::<String>::new());
+        change(store, |transaction| transaction.drop_object(beside).unwrap());
+    }
+}
+
+/// Does work whose flag goes up at the look with this number.
+fn cancelled_at<R>(look: isize, work: impl FnOnce() -> R) -> R {
+    let left = AtomicIsize::new(look);
+    let poll = move || left.fetch_sub(1, Ordering::Relaxed) <= 0;
+    let interrupt = Interrupt::new().with_poll(Arc::new(poll));
+    limits::with(Limits::new(MemoryBudget::unlimited(), interrupt), work)
+}
+
+/// A checkpoint that is cancelled when it moves pages leaves directories that refer to where these were; the next one may be
+/// cancelled before it moves anything.
+#[test]
+fn vacuums_that_are_cancelled_at_any_moment_leave_indexes_as_they_were() {
+    let mut cancelled = 0;
+    for moment in 0..60 {
+        let disk = disk();
+        let store = open(&disk);
+        let table = with_index_at_the_end(&store);
+        cancelled += u32::from(cancelled_at(moment, || store.vacuum()).is_err());
+        assert_eq!(store.verify().unwrap(), Vec::<String>::new());
+        change(&store, |transaction| {
+            transaction.create_table(TableSchema::new("other", Vec::new())).unwrap();
+        });
+        cancelled += u32::from(cancelled_at(moment * 7 % 12, || store.checkpoint()).is_err());
+        assert_eq!(store.verify().unwrap(), Vec::<String>::new(), "{moment}");
+        change_beside(&store);
+        assert_eq!(find(&store, table, 0, 17).unwrap().len(), 1);
+        drop(store);
+        let store = open(&disk);
+        assert_eq!(store.verify().unwrap(), Vec::<String>::new());
+        assert_eq!(find(&store, table, 0, 17).unwrap().len(), 1);
+        assert_eq!(find(&store, table, 1, 5).unwrap().len(), 100);
+    }
+    assert!(cancelled > 30, "{cancelled}");
 }
 
 /// Flips a byte of a table's statistics in the file.

@@ -66,6 +66,7 @@ impl Store {
                 Err(error) => return Err(error),
             }
         }
+        done.unpublished.pages()?.into_iter().for_each(&mut reach);
         let tip = Arc::clone(&self.commits.lock().tip);
         for object in tip.objects() {
             let Object::Table(slot) = object else { continue };
