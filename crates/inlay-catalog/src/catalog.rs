@@ -17,6 +17,13 @@ pub struct TableEntry {
     pub table: Arc<Table>,
 }
 
+impl TableEntry {
+    /// Whether both stand for one table: entries are made anew at each look into a catalog.
+    pub fn is_same(&self, other: &TableEntry) -> bool {
+        Arc::ptr_eq(&self.table, &other.table)
+    }
+}
+
 /// A view: the text of a query, bound anew at each use.
 #[derive(Debug)]
 pub struct ViewEntry {

@@ -137,6 +137,14 @@ pub struct ForeignKey {
     pub deferral: Deferral,
 }
 
+impl ForeignKey {
+    /// Whether it refers to a column of a table.
+    pub fn is_of_column(&self, table: &str, column: &str) -> bool {
+        let same = |left: &str, right: &str| left.to_lowercase() == right.to_lowercase();
+        same(&self.table, table) && self.referenced.iter().any(|name| same(name, column))
+    }
+}
+
 /// Whether a constraint can be left to COMMIT rather than hold at the end of each statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Deferral {
@@ -292,7 +300,7 @@ impl TableSchema {
         let shift = |positions: &mut Vec<usize>| {
             positions.iter_mut().filter(|position| **position > index).for_each(|position| *position -= 1);
         };
-        let name = self.columns.remove(index).name.to_lowercase();
+        let name = self.columns.remove(index).name;
         if !keep(&self.primary_key) {
             self.primary_key.clear();
         }
@@ -303,12 +311,8 @@ impl TableSchema {
         self.key_names.iter_mut().for_each(|(key, _)| shift(key));
         self.deferrable_keys.retain(|(key, _)| keep(key));
         self.deferrable_keys.iter_mut().for_each(|(key, _)| shift(key));
-        let own = self.name.to_lowercase();
-        self.foreign_keys.retain(|key| {
-            let reads = key.table.to_lowercase() == own
-                && key.referenced.iter().any(|other| other.to_lowercase() == name);
-            keep(&key.columns) && !reads
-        });
+        let own = &self.name;
+        self.foreign_keys.retain(|key| keep(&key.columns) && !key.is_of_column(own, &name));
         self.foreign_keys.iter_mut().for_each(|key| shift(&mut key.columns));
     }
 

@@ -372,7 +372,7 @@ impl Binder<'_> {
         found.retain(|(entry, key)| {
             let names = &entry.table.schema().foreign_keys[*key].referenced;
             let reads = names.iter().any(|name| altering.old_position(name) == altering.old_index(index));
-            !Arc::ptr_eq(entry, &altering.table) && reads
+            !entry.is_same(&altering.table) && reads
         });
         found
     }
@@ -387,13 +387,17 @@ impl Binder<'_> {
         let computed = self.computed_from(altering, index)?;
         let referred = self.referred_through(altering, index);
         if !cascade {
-            let dependent = match (computed.first(), referred.first()) {
-                (Some(&other), _) => computed_name(&altering.schema.columns[other]),
-                (None, Some((entry, key))) => {
+            let own = altering.schema.foreign_keys.iter().find(|key| {
+                key.is_of_column(&altering.schema.name, &name) && !key.columns.contains(&index)
+            });
+            let dependent = match (computed.first(), own, referred.first()) {
+                (Some(&other), ..) => computed_name(&altering.schema.columns[other]),
+                (None, Some(own), _) => format!("foreign key \"{}\" of the table itself", own.name),
+                (None, None, Some((entry, key))) => {
                     let key = &entry.table.schema().foreign_keys[*key].name;
                     format!("foreign key \"{key}\" of table \"{}\"", entry.name)
                 }
-                (None, None) => String::new(),
+                (None, None, None) => String::new(),
             };
             if !dependent.is_empty() {
                 let message = format!("column \"{name}\" is used by {dependent}");
@@ -450,7 +454,7 @@ impl Binder<'_> {
         let own = altering.schema.name.clone();
         rename_referenced(&mut altering.schema.foreign_keys, &own, &old, new);
         for (entry, _) in self.referring(&altering.database, &table) {
-            if !Arc::ptr_eq(&entry, &altering.table) {
+            if !entry.is_same(&altering.table) {
                 let altered = altered_entry(&mut altering.altered, &altering.database, &entry);
                 rename_referenced(&mut altered.schema.foreign_keys, &own, &old, new);
             }
@@ -482,7 +486,7 @@ impl Binder<'_> {
         };
         rename(&mut altering.schema.foreign_keys);
         for (entry, _) in self.referring(&altering.database, &altering.table.name) {
-            if !Arc::ptr_eq(&entry, &altering.table) {
+            if !entry.is_same(&altering.table) {
                 let altered = altered_entry(&mut altering.altered, &altering.database, &entry);
                 rename(&mut altered.schema.foreign_keys);
             }
@@ -570,9 +574,15 @@ impl Binder<'_> {
         if let Some(key) = altering.schema.foreign_keys.iter().find(|key| key.columns.contains(&index)) {
             return refuse(format!("it is part of foreign key \"{}\"", key.name));
         }
-        if let Some((entry, key)) = self.referred_through(altering, index).first() {
-            let key = &entry.table.schema().foreign_keys[*key].name;
-            return refuse(format!("foreign key \"{key}\" of table \"{}\" refers to it", entry.name));
+        let schema = &altering.schema;
+        let of_own = |key: &&ForeignKey| key.is_of_column(&schema.name, &schema.columns[index].name);
+        let own = schema.foreign_keys.iter().find(of_own).map(|key| (key.name.clone(), schema.name.clone()));
+        let referred = own.or_else(|| {
+            let (entry, key) = self.referred_through(altering, index).into_iter().next()?;
+            Some((entry.table.schema().foreign_keys[key].name.clone(), entry.name.clone()))
+        });
+        if let Some((key, table)) = referred {
+            return refuse(format!("foreign key \"{key}\" of table \"{table}\" refers to it"));
         }
         if let Some(&other) = self.computed_from(altering, index)?.first() {
             let other = computed_name(&altering.schema.columns[other]);

@@ -169,7 +169,7 @@ pub(super) fn altered_entry<'a>(
     database: &str,
     table: &Arc<TableEntry>,
 ) -> &'a mut AlteredSchema {
-    let index = altered.iter().position(|known| Arc::ptr_eq(&known.table, table)).unwrap_or_else(|| {
+    let index = altered.iter().position(|known| known.table.is_same(table)).unwrap_or_else(|| {
         let schema = table.table.schema().clone();
         altered.push(AlteredSchema { database: database.to_string(), table: Arc::clone(table), schema });
         altered.len() - 1
