@@ -249,8 +249,8 @@ fn cancelled_work_leaves_nothing_and_everything_goes_on() {
         );
         assert_eq!(content(&connection), wanted, "{}", case.name);
         assert_eq!(files(&folder), there, "{}", case.name);
+        assert_eq!(sql::verify(&connection), Ok(()), "{}", case.name);
     }
-    assert_eq!(sql::verify(&connection), Ok(()));
     drop((connection, database));
     let database = Database::open(&path, &[]).unwrap();
     assert_eq!(content(&database.connect()), wanted);
