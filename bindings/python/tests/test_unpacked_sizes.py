@@ -84,8 +84,8 @@ def outcome(sql: str) -> str:
     return ended
 
 
-def packed(bytes: bytes, packing: str) -> bytes:
-    return gzip.compress(bytes, 1) if packing == "gz" else pa.compress(bytes, codec="zstd", asbytes=True)
+def packed(data: bytes, packing: str) -> bytes:
+    return gzip.compress(data, 1) if packing == "gz" else pa.compress(data, codec="zstd", asbytes=True)
 
 
 def bomb(path: Path, packing: str, begin: bytes, inner: bytes, repeat: int) -> str:
@@ -117,8 +117,8 @@ def bomb(path: Path, packing: str, begin: bytes, inner: bytes, repeat: int) -> s
 def test_a_line_without_an_end_is_refused(tmp_path, packing, name, begin, inner, read):
     path = bomb(tmp_path / f"{name}.{packing}", packing, begin, inner, 256)
     ended = outcome(f"SELECT count(COLUMNS(*)) FROM ({read.format(path)})")
-    # A line may also be wrong before it is too long; a packed file of text may be no text at all.
-    assert ended in {"53200", "22P04"} or name in {"nested.json", "text.txt", "fields.csv"}, ended
+    # A packed file is no text by itself.
+    assert ended == ("22P04" if name == "text.txt" else "53200")
 
 
 def varint(number: int) -> bytes:
@@ -132,9 +132,9 @@ def varint(number: int) -> bytes:
 @pytest.mark.parametrize("compression", ["zstd", "gzip", "snappy", "lz4", "brotli", "none"])
 @pytest.mark.parametrize("dictionary", [False, True])
 def test_a_page_that_claims_to_be_huge_is_refused(tmp_path, compression, dictionary):
-    # A page of 1.5 MB, whose header has room for a claim of 127 MiB.
+    # A page of 2 MB or more, whose header has room for a claim of 127 MiB.
     path = tmp_path / "claims.parquet"
-    texts = pa.table({"t": [f"{number:030}" for number in range(50_000)]})
+    texts = pa.table({"t": [f"{number:0100}" for number in range(50_000)]})
     options = {"use_dictionary": dictionary, "data_page_size": 1 << 24, "dictionary_pagesize_limit": 1 << 24}
     pq.write_table(texts, path, compression=compression, write_statistics=False, **options)
     column = pq.ParquetFile(path).metadata.row_group(0).column(0)

@@ -53,8 +53,8 @@ impl Modes {
         let mut best = vec![NONE; self.values.len()];
         for bounds in partitions.windows(2) {
             let mut known = NONE;
-            for place in bounds[0] as usize..bounds[1] as usize {
-                let value = self.values[place];
+            let partition = bounds[0] as usize..bounds[1] as usize;
+            for (best, &value) in best[partition.clone()].iter_mut().zip(&self.values[partition]) {
                 if value != NONE {
                     counts[value as usize] += 1;
                     let rank = |value: u32| (Reverse(counts[value as usize]), value);
@@ -62,7 +62,7 @@ impl Modes {
                         known = value;
                     }
                 }
-                best[place] = known;
+                *best = known;
             }
         }
         best
