@@ -41,7 +41,6 @@ const TAKEN: &[(&str, usize)] = &[
     ("json_array", 4),
     ("json_object", 4),
     ("json_each_text", 4),
-    ("json_object_keys", 8),
     // Texts and numbers of characters.
     ("hamming", 4),
     ("jaro_similarity", 3),
