@@ -36,6 +36,7 @@ mod tables;
 mod templates;
 mod text_more;
 pub mod windows;
+mod working;
 
 pub use collation::{LOCALES, locale_of};
 pub use registry::{resolve_aggregate, resolve_scalar, resolve_window};

@@ -10,7 +10,7 @@ use crate::registry::{Function, Loop, Overloads, Signature};
 use inlay_kernels::apply::{per_row, predicate};
 use inlay_kernels::function::ScalarKernel;
 use inlay_types::LogicalType::{Boolean, Varchar};
-use inlay_types::{Error, Result, Value, Vector};
+use inlay_types::{Error, Result, Value, Vector, View, limits};
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -235,6 +235,8 @@ fn like_any<const FOLD: bool>(args: &[&Vector], len: usize, out: &mut Vector) ->
     let compile = |row: usize| {
         let escape = escapes.as_ref().map_or(Ok(None), |e| escape_of(e.get(row)))?;
         let pattern = patterns.get(row);
+        // Its pieces are copied, and folded ones twice.
+        limits::need(6 * pattern.len())?;
         if FOLD { Pattern::compile(&fold(pattern), escape) } else { Pattern::compile(pattern, escape) }
     };
     if args[1..].iter().all(|a| a.is_constant() && !a.is_constant_null()) {
@@ -255,6 +257,8 @@ fn match_pattern<const FOLD: bool>(
     out: &mut Vector,
 ) -> Result<()> {
     if FOLD {
+        let texts = input.as_dictionary().map_or(input, |dictionary| dictionary.values());
+        limits::need(texts.views().iter().map(View::len).max().map_or(0, |longest| 2 * longest))?;
         let folded = RefCell::new(Vec::new());
         predicate(input, len, out, |text| {
             let mut folded = folded.borrow_mut();

@@ -217,13 +217,15 @@ enum Encoding {
 
 impl Encoding {
     fn named(name: &str) -> Result<Self> {
-        let plain: String = name.chars().filter(|c| c.is_ascii_alphanumeric()).collect();
+        // More letters than any name of an encoding has.
+        let letters = name.chars().filter(|c| c.is_ascii_alphanumeric());
+        let plain: String = letters.take(16).collect();
         match plain.to_ascii_lowercase().as_str() {
             "utf8" | "unicode" => Ok(Self::Utf8),
             "latin1" | "iso88591" => Ok(Self::Latin1),
             "sqlascii" | "ascii" | "usascii" => Ok(Self::Ascii),
             _ => {
-                let message = format!("the encoding '{name}' is unknown");
+                let message = format!("the encoding '{}' is unknown", inlay_types::error::shortened(name));
                 let hint = "there are UTF8, LATIN1 and ASCII";
                 Err(Error::invalid_argument(message).with_hint(hint))
             }

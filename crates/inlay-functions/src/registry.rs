@@ -7,7 +7,7 @@
 use crate::aggregates::{self, Aggregate};
 use crate::dates::zoned::{AtLocalTime, InZone, ZonedLoop};
 use crate::manual::{self, Category};
-use crate::{tables, windows};
+use crate::{tables, windows, working};
 use inlay_kernels::function::{
     AggregateFunction, NullHandling, ScalarFunction, ScalarKernel, Specialize, Volatility, WindowFunction,
 };
@@ -330,6 +330,7 @@ pub fn resolve_scalar(name: &str, args: &[ArgType], options: &ResolveOptions) ->
     let Some(last) = functions.last() else { return Err(unknown(name)) };
     for &function in functions {
         if let Some(resolved) = resolve_one(function, args, options)? {
+            let kernel = working::asking(function.name, &resolved.arg_types, resolved.kernel);
             return Ok(Arc::new(ScalarFunction {
                 name: function.name.into(),
                 arg_types: resolved.arg_types,
@@ -337,7 +338,7 @@ pub fn resolve_scalar(name: &str, args: &[ArgType], options: &ResolveOptions) ->
                 null_handling: function.null_handling,
                 volatility: function.volatility,
                 can_fail: resolved.can_fail,
-                kernel: resolved.kernel,
+                kernel,
                 specialize: resolved.specialize,
                 external: None,
             }));

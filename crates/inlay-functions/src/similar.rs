@@ -79,6 +79,7 @@ fn levenshtein(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     let mut pace = Pace(0);
     per_row(args, &BigInt, len, out, |row| {
         let (a, b) = (first.get(row), second.get(row));
+        limits::need((b.len() + 1).saturating_mul(size_of::<usize>()))?;
         let mut distances: Vec<usize> = (0..=b.len()).collect();
         for (i, x) in a.iter().enumerate() {
             inlay_kernels::distance::next_distances(&mut distances, i, *x, b);
@@ -99,7 +100,7 @@ fn damerau_levenshtein(args: &[&Vector], len: usize, out: &mut Vector) -> Result
             return Ok(a.len().max(b.len()) as i64);
         }
         let width = b.len() + 2;
-        limits::room(width.saturating_mul(a.len() + 2).saturating_mul(size_of::<u32>()))?;
+        limits::need(width.saturating_mul(a.len() + 2).saturating_mul(size_of::<u32>()))?;
         let far = (a.len() + b.len()) as u32;
         // Row and column 0 hold `far`; row and column 1 the distances to the empty text.
         let mut table = vec![0u32; width * (a.len() + 2)];

@@ -310,6 +310,38 @@ impl Meter {
     }
 }
 
+/// What grows and is measured now and then, counted with the statement that runs.
+#[derive(Default)]
+pub struct Tally {
+    limits: Option<Limits>,
+    held: Option<Reservation>,
+}
+
+impl Tally {
+    /// From now on so many bytes are counted, if they are many.
+    pub fn to(&mut self, bytes: usize) -> Result<()> {
+        if let Some(held) = &mut self.held {
+            return held.resize(bytes as u64);
+        }
+        if bytes < STEP {
+            return Ok(());
+        }
+        if self.limits.is_none() {
+            self.limits = current();
+        }
+        self.held = match &self.limits {
+            Some(limits) => Some(limits.budget.reserve(bytes as u64)?),
+            None => None,
+        };
+        Ok(())
+    }
+
+    /// What is counted, reserved for as long as the result lives.
+    pub fn finish(self) -> Option<Reservation> {
+        self.held
+    }
+}
+
 fn too_large(bytes: u64) -> Error {
     Error::OutOfMemory { requested: bytes, used: 0, limit: UNLIMITED_MAX }
 }

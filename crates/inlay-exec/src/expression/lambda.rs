@@ -142,6 +142,9 @@ impl Mapping {
 
     fn filtered(&self, lists: &Lists<'_>) -> Result<Vector> {
         let truth = self.on_all(lists)?;
+        // The places of what stays, and a copy of it.
+        let width = lists.elements.physical_type().size() + size_of::<u32>();
+        limits::need(lists.elements.len().saturating_mul(2 * width))?;
         let mut hits = Vec::new();
         boolean::select_true(&truth, lists.elements.len(), None, &mut hits);
         let kept = lists.elements.take(&hits);

@@ -35,6 +35,14 @@ pub(crate) fn is_refusal(error: &Error) -> bool {
     matches!(error.root(), Error::OutOfMemory { .. })
 }
 
+/// Has so many bytes counted. A refusal counts only above [`WORKING_MEMORY`].
+pub(crate) fn count_or_work(tally: &mut inlay_types::limits::Tally, bytes: usize) -> inlay_types::Result<()> {
+    match tally.to(bytes) {
+        Err(error) if !is_refusal(&error) || bytes as u64 > WORKING_MEMORY => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
 /// Sets a reservation to `bytes`. A refusal counts only above [`WORKING_MEMORY`].
 pub(crate) fn resize_or_work(reservation: &mut Reservation, bytes: u64) -> inlay_types::Result<()> {
     match reservation.resize(bytes) {

@@ -77,6 +77,7 @@ pub(super) enum Piece {
 pub(super) fn parse_format(format: &[u8]) -> Result<Vec<Piece>> {
     let refuse = |what: String| {
         let format = String::from_utf8_lossy(format);
+        let format = inlay_types::error::shortened(&format);
         Err(Error::invalid_argument(format!("format '{format}' {what}")))
     };
     if format.is_empty() {

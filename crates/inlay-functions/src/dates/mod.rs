@@ -79,6 +79,9 @@ const NAMES: [&str; 24] = [
 impl Part {
     /// The part of a name in any case.
     pub(crate) fn parse(name: &[u8]) -> Result<Self> {
+        if name.len() > NAME_SIZE_MAX {
+            return Err(unknown_part(&String::from_utf8_lossy(name)));
+        }
         Ok(match &*name.to_ascii_lowercase() {
             b"millennium" | b"millennia" | b"millenniums" | b"millenium" | b"mil" | b"mils" => {
                 Self::Millennium
@@ -121,14 +124,19 @@ impl Part {
     }
 }
 
+/// Nobody mistypes a name this long.
+const NAME_SIZE_MAX: usize = 64;
+
 fn unknown_part(name: &str) -> Error {
-    let lower = name.to_ascii_lowercase();
+    let lower = if name.len() > NAME_SIZE_MAX { String::new() } else { name.to_ascii_lowercase() };
     let near = NAMES
         .iter()
+        .filter(|_| !lower.is_empty())
         .find(|known| inlay_kernels::distance::edit_distance(lower.as_bytes(), known.as_bytes()) <= 2)
         .map_or_else(
             || "there are year, quarter, month, week, day, hour, minute, second and others".to_string(),
             |near| format!("did you mean \"{near}\"?"),
         );
+    let name = inlay_types::error::shortened(name);
     Error::invalid_argument(format!("\"{name}\" is no part of a date")).with_hint(near.to_string())
 }

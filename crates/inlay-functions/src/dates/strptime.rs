@@ -17,6 +17,7 @@ use inlay_types::LogicalType::{Null, Timestamp, TimestampNs, TimestampTz, Varcha
 use inlay_types::datetime::{
     MICROS_PER_DAY, TIMESTAMP_INFINITY, days_from_civil, days_in_month, is_timestamp, midnight,
 };
+use inlay_types::error::{kept_text, shortened};
 use inlay_types::{Bitmap, Error, LogicalType, Result, Vector};
 use std::sync::Arc;
 
@@ -87,8 +88,8 @@ fn strptime(
             Err(why) => {
                 let (text, format) =
                     (String::from_utf8_lossy(text), String::from_utf8_lossy(formats.get(row)));
-                let to = format!("{ty} by format '{format}'{why}");
-                Err(Error::InvalidCast { value: text.into_owned(), to })
+                let to = format!("{ty} by format '{}'{why}", shortened(&format));
+                Err(Error::InvalidCast { value: kept_text(&text), to })
             }
         }
     })?;

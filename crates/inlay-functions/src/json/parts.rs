@@ -12,8 +12,11 @@ use inlay_kernels::json::value::{Json, Path};
 use inlay_kernels::json::values::text_of;
 use inlay_kernels::resolve::{ArgType, Resolved};
 use inlay_types::LogicalType::{self, Boolean, UBigInt, Varchar};
-use inlay_types::Result;
 use inlay_types::nested::{Sequence, write::push_sequence};
+use inlay_types::{Result, limits};
+
+/// Bytes that a path of a few steps takes.
+const PATH_BYTES: usize = 96;
 
 /// What is wanted of each part.
 #[derive(Clone, Copy, PartialEq)]
@@ -155,6 +158,7 @@ fn resolve(args: &[ArgType], wanted: Wanted) -> Option<Resolved> {
             if known != paths || read.is_empty() {
                 let list = Sequence::new(&Varchar, paths);
                 let path = |index| Path::parse(std::str::from_utf8(list.bytes(index)).unwrap_or_default());
+                limits::need(list.len().saturating_mul(PATH_BYTES))?;
                 read = (0..list.len()).map(path).collect::<Result<Vec<Path>>>()?;
                 known = paths.to_vec();
             }

@@ -46,7 +46,7 @@ fn resolve_joined(args: &[ArgType], _: &ResolveOptions) -> Result<Option<Resolve
                 let mut add = |part: &[u8]| -> Result<()> {
                     pace.steps(1 + part.len() / 64)?;
                     // A text that is full moves to twice the place.
-                    meter.add(2 * (part.len() + if is_first { 0 } else { separator.len() }))?;
+                    meter.add(3 * (part.len() + if is_first { 0 } else { separator.len() }))?;
                     if !is_first {
                         text.extend_from_slice(separator);
                     }

@@ -10,6 +10,7 @@ use crate::registry::Function;
 use inlay_kernels::function::kernel;
 use inlay_kernels::resolve::{ArgType, ResolveOptions, Resolved};
 use inlay_types::LogicalType::{BigInt, Blob, Varchar};
+use inlay_types::limits;
 use inlay_types::nested::Sequence;
 use inlay_types::{Error, LogicalType, Result};
 
@@ -72,12 +73,15 @@ fn resolve(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
                         let count = places.size_hint().0;
                         let from = places.next().unwrap_or(0);
                         return out.push_with(|out| {
+                            limits::grow_at_once(out, size_of::<u32>() + count * width)?;
                             out.extend_from_slice(&(count as u32).to_le_bytes());
                             out.extend_from_slice(&run[from * width..(from + count) * width]);
                             Ok(())
                         });
                     }
-                    let parts: Vec<_> = places.map(|index| source.get(index)).collect();
+                    let mut parts = Vec::new();
+                    limits::grow(&mut parts, places.size_hint().0)?;
+                    parts.extend(places.map(|index| source.get(index)));
                     out.push_list(element, &parts)
                 }
                 None if ty == Blob => {

@@ -69,6 +69,9 @@ struct Templates<'a, T> {
     last: Option<(&'a str, T)>,
 }
 
+/// Templates are written by people; what is longer would be read for minutes.
+const TEMPLATE_SIZE_MAX: usize = 1 << 14;
+
 impl<'a, T> Templates<'a, T> {
     fn of(vector: &'a Vector) -> Self {
         Self { texts: TextColumn::of(vector), last: None }
@@ -76,6 +79,11 @@ impl<'a, T> Templates<'a, T> {
 
     fn at(&mut self, row: usize, parse: impl FnOnce(&str) -> Result<T>) -> Result<&T> {
         let text = self.texts.text(row);
+        if text.len() > TEMPLATE_SIZE_MAX {
+            let message = format!("a template of {} bytes is too long", text.len());
+            let hint = format!("it may have {TEMPLATE_SIZE_MAX}");
+            return Err(Error::invalid_argument(message).with_hint(hint));
+        }
         if self.last.as_ref().is_none_or(|(known, _)| *known != text) {
             self.last = Some((text, parse(text)?));
         }

@@ -545,7 +545,10 @@ impl Writer<'_> {
 impl Template {
     /// Reads a number, as its digits behind the point are [`Self::scale`].
     pub(super) fn read(&self, text: &str) -> Result<i128> {
-        let wrong = || Error::invalid_argument(format!("'{text}' is no number as the template says"));
+        let wrong = || {
+            let text = inlay_types::error::shortened(text);
+            Error::invalid_argument(format!("'{text}' is no number as the template says"))
+        };
         if self.is_scientific || self.is_roman {
             return Err(Error::invalid_argument("to_number reads no numbers of EEEE or RN"));
         }

@@ -17,6 +17,7 @@ use super::packing::{Results, offsets};
 use super::{GroupIds, GroupedAccumulator, same_kind};
 use crate::function::AggregateFunction;
 use counts::{CHECK_ROWS, Counts, Pace};
+use inlay_types::limits;
 use inlay_types::nested::{Parts, pack_maps, write};
 use inlay_types::{
     Bitmap, Error, LogicalType, PhysicalType, Result, VECTOR_SIZE, Value, Vector, VectorBuilder,
@@ -160,6 +161,8 @@ impl Frequency {
     }
 
     fn histograms(&self, from: usize, len: usize) -> Result<Vector> {
+        /// Bytes that a pair takes in order, with its value and count, and both as parts.
+        const PAIR: usize = 64;
         let counts = &self.counts;
         let ty = &self.function.return_type;
         let LogicalType::Map(types) = ty else {
@@ -174,6 +177,7 @@ impl Frequency {
                 continue;
             }
             pace.add(pairs.len())?;
+            limits::need(pairs.len().saturating_mul(PAIR))?;
             let sorted = sorted::by_value(counts, pairs)?;
             let keys = Parts::new(&counts.values.gather(&sorted));
             let numbers: Vec<u64> = sorted.iter().map(|&pair| counts.counts[pair as usize]).collect();

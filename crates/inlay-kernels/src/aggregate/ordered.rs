@@ -7,6 +7,7 @@ use super::order::Comparator;
 use super::sorting::{Sizes, Sorter};
 use super::{GroupIds, GroupedAccumulator, create, same_kind};
 use crate::function::AggregateFunction;
+use inlay_types::limits::Tally;
 use inlay_types::{LogicalType, Result, VECTOR_SIZE, Vector};
 use std::any::Any;
 use std::cmp::Ordering;
@@ -95,13 +96,15 @@ impl Ordered {
 struct Unasked(usize, usize);
 
 impl Unasked {
-    fn add(&mut self, rows: usize) -> Result<()> {
+    /// So many rows more; whether it is time to ask for memory.
+    fn add(&mut self, rows: usize) -> Result<bool> {
         self.0 += rows;
-        if self.0 >= 1 << 16 {
+        let is_time = self.0 >= 1 << 14;
+        if is_time {
             self.0 = 0;
             inlay_types::limits::check()?;
         }
-        Ok(())
+        Ok(is_time)
     }
 
     /// Texts that results may keep, and write.
@@ -157,11 +160,14 @@ impl GroupedAccumulator for Ordered {
         let (arguments, keys) = self.columns.split_at(self.function.arg_types.len());
         let sorter =
             Sorter { keys: &self.keys, columns: keys, comparators: &self.comparators, sizes: self.sizes };
-        let mut unasked = Unasked::default();
+        let (mut unasked, mut tally) = (Unasked::default(), Tally::default());
         for group in 0..len {
             let rows = sorter.sort(self.rows.rows((from + group) as u32))?;
             for part in rows.chunks(VECTOR_SIZE) {
-                unasked.add(part.len())?;
+                if unasked.add(part.len())? {
+                    // What is full doubles, and the old place is there until all has moved.
+                    tally.to(5 * inner.memory_size() / 2)?;
+                }
                 let args: Vec<Vector> = arguments.iter().map(|column| column.gather(part)).collect();
                 unasked.keep(args.iter().map(Vector::text_size).sum())?;
                 inner.update_one(&args.iter().collect::<Vec<_>>(), part.len(), group as u32)?;

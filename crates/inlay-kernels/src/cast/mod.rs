@@ -17,6 +17,7 @@ pub use temporal::{cast_in_zone, cast_value_in_zone, with_texts};
 pub use value::cast_value;
 
 use crate::zone::Zone;
+use inlay_types::error::kept_text;
 use inlay_types::limits::{self, Meter};
 use inlay_types::{Bitmap, Dictionary, Error, LogicalType, Result, Value, Vector, VectorBuilder, VectorKind};
 
@@ -81,6 +82,13 @@ fn cast_with(
         }
     }
     match input.kind() {
+        // A long value is converted as rows are, which ask for what they take.
+        VectorKind::Constant if !input.is_empty() && input.slice(0, 1).text_size() > text::LONG => {
+            let mut one = Vector::empty(to.clone());
+            cast_flat(&input.slice(0, 1).flatten(), to, or_null, zone, &mut one)?;
+            *out = one.repeated(0, len);
+            Ok(())
+        }
         // Only the parts that cannot be converted become NULL.
         VectorKind::Constant if (or_null || zone.is_some()) && to.is_nested() => {
             let mut one = Vector::empty(to.clone());
@@ -230,6 +238,9 @@ fn settle(input: &Vector, failed: &[u32], or_null: bool, out: &mut Vector) -> Re
         }
         if !or_null {
             let to = out.logical_type();
+            if let Some(text) = text::long_text(input, row as usize) {
+                return Err(Error::InvalidCast { value: kept_text(text), to: to.to_string() });
+            }
             let explained = cast_value(&input.get(row as usize), &to.clone());
             return Err(explained.err().unwrap_or_else(|| Error::internal(format!("a cast to {to} failed"))));
         }

@@ -143,11 +143,18 @@ fn text_size(ty: &LogicalType, size: usize) -> usize {
     /// Of a number, with what is between it and the next.
     const NUMBER: usize = 16;
     match ty {
-        LogicalType::Bit => size.saturating_mul(7),
+        LogicalType::Bit => size.saturating_mul(8),
         LogicalType::Blob => size.saturating_mul(4),
         ty if ty.is_nested() => size.saturating_add(parts_max(ty, size).saturating_mul(NUMBER)),
         _ => size,
     }
+}
+
+/// The text at `row`, if it is so long that a message has only its beginning.
+pub(super) fn long_text(input: &Vector, row: usize) -> Option<&str> {
+    let is_long = *input.ty() == LogicalType::Varchar && size_at(input, row) > LONG;
+    let bytes = is_long.then(|| input.views()[row].bytes(input.heap().buffers()))?;
+    std::str::from_utf8(bytes).ok()
 }
 
 /// Asks for what it takes to show the value at `row`, which may be long. A text that is full moves to twice the place.
@@ -160,12 +167,14 @@ pub(super) fn ask(input: &Vector, row: usize) -> Result<()> {
 }
 
 /// What is shorter is not worth asking.
-const LONG: usize = 1 << 14;
+pub(super) const LONG: usize = 1 << 14;
 
 /// Asks for what it takes to convert the value at `row` by itself: itself, its parts, and those of what it becomes.
 pub(super) fn ask_for_value(input: &Vector, row: usize, to: &LogicalType) -> Result<()> {
     /// Of a part as a value, before it is converted and after, and packed.
     const PART: usize = 144;
+    /// Of an entry of a map, whose keys are told apart by what they are packed.
+    const ENTRY: usize = 3 * PART;
     let size = size_at(input, row);
     if size < LONG {
         return Ok(());
@@ -179,8 +188,11 @@ pub(super) fn ask_for_value(input: &Vector, row: usize, to: &LogicalType) -> Res
         ty if ty.is_nested() => parts_max(ty, size),
         _ => 0,
     };
-    let copies = text_size(input.ty(), size).saturating_mul(3);
-    limits::need(copies.saturating_add(parts.saturating_mul(PART)))
+    let part = if matches!(to, LogicalType::Map(_)) { ENTRY } else { PART };
+    // As a document it is written once more, in quotes.
+    let copies = if *to == LogicalType::Json { 5 } else { 3 };
+    let copies = text_size(input.ty(), size).saturating_mul(copies);
+    limits::need(copies.saturating_add(parts.saturating_mul(part)))
 }
 
 /// The text that `write` appends for each row that is not NULL.

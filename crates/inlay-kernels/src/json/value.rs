@@ -381,7 +381,13 @@ impl<'a> Reader<'a> {
             if !self.eat(b':') {
                 return Err("a colon is missing");
             }
-            members.push((key, self.value(depth + 1)?));
+            let value = self.value(depth + 1)?;
+            // Members are larger than values, which were counted.
+            if let Err(refused) = self.meter.add(2 * size_of::<Json<'_>>()) {
+                self.refused = Some(refused);
+                return Err("it was not read to its end");
+            }
+            members.push((key, value));
             if !self.eat(b',') {
                 if self.eat(b'}') {
                     break;
@@ -562,6 +568,7 @@ impl Path {
 
     /// The path that a text describes.
     pub fn parse(text: &str) -> Result<Self> {
+        limits::need(2 * text.len())?;
         if let Some(pointer) = text.strip_prefix('/') {
             let keys = pointer.split('/').map(|key| Step::Key(key.replace("~1", "/").replace("~0", "~")));
             return Ok(Self { steps: keys.collect(), is_pointer: true });

@@ -105,6 +105,7 @@ impl Zone {
                 [] => "names are like 'Europe/Amsterdam'; pg_timezone_names() lists them".to_string(),
                 near => format!("did you mean '{}'?", near.join("' or '")),
             };
+            let name = inlay_types::error::shortened(name);
             Error::invalid_argument(format!("time zone \"{name}\" does not exist"))
                 .with_hint(hint.to_string())
         })
@@ -262,6 +263,10 @@ pub fn zone_names() -> Vec<&'static str> {
 
 /// Up to three names that look like `name`.
 pub fn near_names(name: &str) -> Vec<&'static str> {
+    // No mistyped name is this long.
+    if name.len() > 64 {
+        return Vec::new();
+    }
     let wanted = name.to_ascii_lowercase();
     // A city's name without its continent is the most common mistake.
     let by_city = |zone: &str| zone.rsplit('/').next().is_some_and(|city| city.eq_ignore_ascii_case(&wanted));

@@ -1,10 +1,10 @@
 //! CREATE TABLE, VIEW, INDEX and SEQUENCE.
 
-use super::Binder;
 use super::coerce::concrete;
 use super::row::positions_read;
 use super::scope::same_name;
 use super::select::ITEMS_MAX;
+use super::{Binder, Referrers};
 use crate::parser::ast::{
     self, ColumnOrigin, ConstraintKind, Ident, ObjectName, OnExisting, Pos, SequenceOptions,
 };
@@ -470,16 +470,19 @@ impl Binder<'_> {
 
     /// Tables with a foreign key to `table`, and the key's position; the table itself included.
     pub(super) fn referring(&self, database: &str, table: &str) -> Vec<(Arc<TableEntry>, usize)> {
-        let mut found = Vec::new();
-        for (_, entry) in self.context.catalog.entries(database) {
-            let CatalogEntry::Table(entry) = entry else { continue };
-            for (index, key) in entry.table.schema().foreign_keys.iter().enumerate() {
-                if same_name(&key.table, table) {
-                    found.push((Arc::clone(&entry), index));
+        let mut known = self.referrers.borrow_mut();
+        // A statement may ask for each of many tables.
+        let of_database = known.entry(database.to_string()).or_insert_with(|| {
+            let mut all: Referrers = HashMap::new();
+            for (_, entry) in self.context.catalog.entries(database) {
+                let CatalogEntry::Table(entry) = entry else { continue };
+                for (index, key) in entry.table.schema().foreign_keys.iter().enumerate() {
+                    all.entry(key.table.to_lowercase()).or_default().push((Arc::clone(&entry), index));
                 }
             }
-        }
-        found
+            all
+        });
+        of_database.get(&table.to_lowercase()).cloned().unwrap_or_default()
     }
 
     /// Position of a column in a table, or the error with near names.

@@ -85,10 +85,11 @@ use std::collections::HashMap;
 
 use crate::parser::ast::{self, Pos};
 use crate::plan::{self, ColumnId, Columns, Expr, Place, Plan, SharedId};
-use inlay_catalog::CatalogEntry;
+use inlay_catalog::{CatalogEntry, TableEntry};
 use inlay_kernels::resolve::ResolveOptions;
 use inlay_types::{Error, LogicalType, Result, Value};
 use scope::{CteFrame, Scope};
+use std::cell::RefCell;
 use std::sync::Arc;
 
 /// Deepest nesting of views in views.
@@ -231,7 +232,12 @@ struct Binder<'a> {
     prepared: Vec<Option<pivot::Prepared>>,
     /// How many scopes of rows, whose columns are positions, the binder is in.
     row_scopes: usize,
+    /// Tables with foreign keys, by database and by the name that they refer to, where somebody asked.
+    referrers: RefCell<HashMap<String, Referrers>>,
 }
+
+/// Tables and the positions of their foreign keys, by the name in lower case of the table that they refer to.
+type Referrers = HashMap<String, Vec<(Arc<TableEntry>, usize)>>;
 
 /// A plan that several shared scans may read.
 struct Shared {
@@ -291,6 +297,7 @@ impl<'a> Binder<'a> {
             merge_action: None,
             prepared: Vec::new(),
             row_scopes: 0,
+            referrers: RefCell::default(),
         }
     }
 }

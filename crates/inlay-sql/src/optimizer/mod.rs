@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! simplify -> inline shared plans -> push filters -> unnest -> push filters -> share equal subplans -> prune
-//!          -> find keys -> group by keys -> order joins -> aggregate early -> limits -> choose groups -> prune -> estimate
+//!          -> find keys -> group by keys -> order joins -> aggregate early -> bound exists -> limits -> choose groups -> prune -> estimate
 //! ```
 //! The optimizer reads no rows but those of the tables' samples. Called by the facade between binder and executor.
 
@@ -17,6 +17,7 @@ mod early_groups;
 mod equality;
 mod estimate;
 mod evaluate;
+mod exists_bounds;
 mod filter_pushdown;
 mod found_keys;
 mod group_keys;
@@ -131,6 +132,8 @@ pub fn optimize_with(query: Query, context: &mut OptimizerContext<'_>) -> Result
         passed("order joins", &plan, &columns, &output)?;
         eager::run(&mut plan, &mut columns, &mut estimator)?;
         passed("aggregate early", &plan, &columns, &output)?;
+        exists_bounds::run(&mut plan, &mut columns, &mut estimator)?;
+        passed("bound exists", &plan, &columns, &output)?;
     }
     limits::run(&mut plan);
     passed("limits", &plan, &columns, &output)?;

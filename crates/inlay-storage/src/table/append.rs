@@ -8,7 +8,8 @@ use crate::column::Column;
 use crate::interrupted::check_interrupt;
 use crate::row_group::{ROW_GROUP_SIZE, RowGroup};
 use crate::segment::Segment;
-use inlay_types::{Batch, Bitmap, LogicalType, Result, Vector, VectorBuilder, limits};
+use inlay_types::limits::{self, Meter};
+use inlay_types::{Batch, Bitmap, LogicalType, Result, Vector, VectorBuilder};
 use std::sync::Arc;
 
 /// Rows to be appended: as they came, or encoded already.
@@ -43,10 +44,13 @@ pub(super) fn pieces_column(pieces: &[Piece], index: usize, ty: LogicalType) -> 
         return whole(one);
     }
     let mut builder = VectorBuilder::new(ty, pieces.iter().map(Piece::len).sum());
+    let mut meter = Meter::of_rows();
     for piece in pieces {
-        builder.append(&whole(piece)?);
+        let piece = whole(piece)?;
+        meter.add(piece.text_size())?;
+        builder.append(&piece);
     }
-    Ok(builder.finish())
+    Ok(builder.finish().holding(meter.finish()))
 }
 
 /// The row groups of the next snapshot while they are put together.
@@ -116,8 +120,11 @@ impl GroupList<'_> {
                 let texts: usize = parts.iter().map(|part| part.column(index).text_size()).sum();
                 let _asked = if texts > crate::segment::LARGE_TEXTS { limits::hold(texts)? } else { None };
                 let mut builder = VectorBuilder::new(column.ty.clone(), len);
+                let mut meter = Meter::of_rows();
                 for group in old {
-                    builder.append(&group.segment(index)?.scan(0, group.len()));
+                    let rows = group.segment(index)?.scan(0, group.len());
+                    meter.add(rows.text_size())?;
+                    builder.append(&rows);
                 }
                 parts.iter().for_each(|part| builder.append(part.column(index)));
                 Segment::encode_for(&builder.finish(), seal, &self.table.budget)?

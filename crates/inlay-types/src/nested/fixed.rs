@@ -4,7 +4,7 @@
 
 use super::read::Sequence;
 use super::{HAS_NULLS, fixed_width};
-use crate::{Bitmap, Buffer, Heap, LogicalType, Native, Vector};
+use crate::{Bitmap, Buffer, Heap, LogicalType, Native, Result, Vector, limits};
 
 /// An unsigned integer that has the width of a value.
 trait Word: Native + PartialEq {
@@ -127,9 +127,16 @@ pub(super) fn element(
     by_width!(width, run(flat, ty, choose))
 }
 
+/// Bytes of a list that are copied between two looks at the flag; of whole values of any width.
+const PART: usize = 1 << 22;
+
 /// All elements of the lists of a flat vector, and the end of each row's, if no element is NULL.
-pub(super) fn elements(flat: &Vector, ty: &LogicalType, width: usize) -> Option<(Vector, Vec<usize>)> {
-    fn run<T: Word>(flat: &Vector, ty: &LogicalType) -> Option<(Vector, Vec<usize>)> {
+pub(super) fn elements(
+    flat: &Vector,
+    ty: &LogicalType,
+    width: usize,
+) -> Option<Result<(Vector, Vec<usize>)>> {
+    fn run<T: Word>(flat: &Vector, ty: &LogicalType) -> Option<Result<(Vector, Vec<usize>)>> {
         let heap = flat.heap().buffers();
         let views = &flat.views()[..flat.len()];
         let mut values: Vec<T> =
@@ -139,11 +146,20 @@ pub(super) fn elements(flat: &Vector, ty: &LogicalType, width: usize) -> Option<
             if !flat.is_null(row) {
                 let bytes = view.bytes(heap);
                 let count = count_without_nulls(bytes, size_of::<T>())?;
-                T::extend(&mut values, bytes.get(4..4 + count * size_of::<T>()).unwrap_or_default());
+                let elements = bytes.get(4..4 + count * size_of::<T>()).unwrap_or_default();
+                for (number, part) in elements.chunks(PART).enumerate() {
+                    // A list may be all there is in memory.
+                    if number > 0
+                        && let Err(ended) = limits::check()
+                    {
+                        return Some(Err(ended));
+                    }
+                    T::extend(&mut values, part);
+                }
             }
             ends.push(values.len());
         }
-        Some((vector(ty, values, &[]), ends))
+        Some(Ok((vector(ty, values, &[]), ends)))
     }
     by_width!(width, run(flat, ty))
 }

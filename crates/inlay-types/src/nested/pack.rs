@@ -196,6 +196,10 @@ pub fn pack_lists(
             && offsets.last().is_none_or(|&end| end as usize <= child.len())
             && offsets.is_sorted(),
     )?;
+    if matches!(child.physical_type(), PhysicalType::F32 | PhysicalType::F64) {
+        // Floats are written anew, as zero and NaN have one form there.
+        limits::need(child.len().saturating_mul(child.physical_type().size()))?;
+    }
     let parts = Parts::new(child);
     if !parts.has_nulls
         && let Some(made) = pack_runs(ty, &parts, offsets, validity)?
@@ -283,6 +287,8 @@ pub fn pack_struct(
     };
     check(fields.len() == children.len() && children.iter().all(|child| child.len() >= len))?;
     check(fields.iter().zip(children).all(|(field, child)| field.ty.physical() == child.physical_type()))?;
+    // Where each begins, and ends.
+    limits::need(len.saturating_mul(4 * size_of::<u32>()))?;
     let parts: Vec<Parts> = children.iter().map(|child| Parts::steady(child)).collect();
     if let Some(made) = columns::structs(ty, &parts, len, validity)? {
         return Ok(made);
@@ -304,16 +310,18 @@ pub fn pack_maps(
     let end = offsets.last().map_or(0, |&end| end as usize);
     check(end <= keys.len() && end <= values.len())?;
     let (keys, values) = (Parts::new(keys), Parts::new(values));
-    let mut seen = std::collections::HashSet::new();
+    let mut seen: std::collections::HashSet<&[u8]> = std::collections::HashSet::new();
     build(ty, rows(offsets), validity, |row, out| {
         let (from, to) = (offsets[row] as usize, offsets[row + 1] as usize);
         check(from <= to)?;
         seen.clear();
+        limits::need((to - from).saturating_mul(3 * size_of::<&[u8]>()))?;
+        seen.reserve(to - from);
         for index in from..to {
             let Some(key) = keys.get(index) else {
                 return Err(Error::invalid_argument("a key of a MAP is NULL"));
             };
-            if !seen.insert(key.to_vec()) {
+            if !seen.insert(key) {
                 let shown = super::read::value(&types.0, key);
                 return Err(Error::invalid_argument(format!(
                     "the key {shown} occurs more than once in a MAP"

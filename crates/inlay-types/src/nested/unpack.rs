@@ -137,7 +137,8 @@ pub fn unpack_lists(lists: &Vector) -> Result<(Vector, Vec<u32>)> {
         Some(_) => limits::hold(flat.text_size())?,
         None => None,
     };
-    if let Some((child, ends)) = width.and_then(|width| fixed::elements(&flat, element, width)) {
+    if let Some(unpacked) = width.and_then(|width| fixed::elements(&flat, element, width)) {
+        let (child, ends) = unpacked?;
         let child = child.holding(held);
         for end in ends {
             offsets.push(super::write::size(end)?);

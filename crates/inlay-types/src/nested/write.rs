@@ -193,7 +193,11 @@ impl StructPacker {
                 fixed += width;
                 continue;
             }
-            limits::grow_at_once(out, bytes.len())?;
+            if out.capacity() - out.len() < bytes.len() {
+                // Room for all that follow, so that what is large moves once.
+                let rest = (index..self.widths.len()).filter(|field| self.widths[*field].is_none());
+                limits::grow_at_once(out, rest.filter_map(&get).map(<[u8]>::len).sum())?;
+            }
             out.extend_from_slice(bytes);
             let written = size(out.len() - start - self.texts)?;
             out[end..end + 4].copy_from_slice(&written.to_le_bytes());

@@ -8,7 +8,7 @@ use crate::result::QueryResult;
 use inlay_catalog::Table;
 use inlay_sql::plan::statement::{Merge, MergeAction, MergeClause, MergeKind};
 use inlay_storage::RowSet;
-use inlay_types::{Batch, Error, LogicalType, Result, Value, Vector};
+use inlay_types::{Batch, Error, LogicalType, Result, Value, Vector, limits};
 
 /// Rows that one kind of action is about.
 struct Part {
@@ -91,6 +91,9 @@ fn sort(rows: &Batch, clauses: &[MergeClause], types: &[LogicalType]) -> Result<
     for clause in clauses {
         let candidates: Vec<u32> =
             (0..rows.len() as u32).filter(|&row| kinds[row as usize] == Some(clause.kind)).collect();
+        // The rows of a clause are copied, and those that meet its condition.
+        let width: usize = rows.columns().iter().map(|column| column.physical_type().size()).sum();
+        let _held = limits::hold(candidates.len().saturating_mul(2 * width))?;
         let candidate_rows = rows.take(&candidates);
         let hits = selected(clause.condition.as_ref(), &layout, &candidate_rows)?;
         if hits.is_empty() {

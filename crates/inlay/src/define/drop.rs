@@ -17,20 +17,23 @@ impl Run<'_> {
         }
         for DroppedObject { database, kind, name } in &dropped.objects {
             let transaction = self.to_change(database)?;
-            let state = transaction.state();
+            // The state is not held on to: it would be copied whole for each object that goes.
             let object = match kind {
-                ObjectKind::Index => state.index(name),
-                ObjectKind::Table | ObjectKind::View | ObjectKind::Sequence => state.relation(name),
+                ObjectKind::Index => transaction.state().index(name).cloned(),
+                ObjectKind::Table | ObjectKind::View | ObjectKind::Sequence => {
+                    transaction.state().relation(name).cloned()
+                }
                 ObjectKind::Definition(kind) => {
-                    if let Some(definition) = state.definition(*kind, name) {
-                        transaction.drop_object(definition.id)?;
+                    let id = transaction.state().definition(*kind, name).map(|definition| definition.id);
+                    if let Some(id) = id {
+                        transaction.drop_object(id)?;
                     }
                     continue;
                 }
             };
             let Some(object) = object else { continue };
             match object {
-                Object::Index(index) => drop_index(&transaction, index)?,
+                Object::Index(index) => drop_index(&transaction, &index)?,
                 _ => transaction.drop_object(object.id())?,
             }
         }

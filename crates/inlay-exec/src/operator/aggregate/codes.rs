@@ -10,6 +10,7 @@ use super::encode::with_words;
 use super::packed::PackedKey;
 use super::scattered::{BLOCK, Part, Scattered};
 use super::spec::{Slot, SlotKind};
+use crate::spill::count_or_work;
 use inlay_kernels::aggregate::{Column, GroupIds, GroupedAccumulator};
 use inlay_types::limits;
 use inlay_types::{Bitmap, Buffer, Heap, LogicalType, Native, PhysicalType, Result, VECTOR_SIZE, Vector};
@@ -326,7 +327,8 @@ impl<'a, K: Code> Feeder<'a, K> {
         Self { fields, slots, index, set: CodeSet::default(), new: Vec::new(), ids: Vec::new() }
     }
 
-    /// Feeds the distinct ones among the codes of some lists to accumulators. `memory` is asked for what the set may take.
+    /// Feeds the distinct ones among the codes of some lists to accumulators. `memory` is asked for what the set and the accumulators
+    /// may take.
     pub(super) fn feed(
         &mut self,
         lists: &[Renamed<'_, K>],
@@ -338,7 +340,7 @@ impl<'a, K: Code> Feeder<'a, K> {
             for (number, codes) in part.blocks().enumerate() {
                 if number % (CHECKED_ROWS / BLOCK) == 0 {
                     limits::check()?;
-                    memory(3 * self.set.memory_size())?;
+                    memory(3 * self.set.memory_size() + self.growing(&target))?;
                 }
                 match targets {
                     None => self.set.add(codes, |code| code, &mut self.new),
@@ -354,6 +356,13 @@ impl<'a, K: Code> Feeder<'a, K> {
             }
         }
         self.flush(&mut target)
+    }
+
+    /// Bytes that the accumulators that are fed hold, and may take for a while when they grow.
+    fn growing(&self, target: &Target<'_>) -> usize {
+        let fed = self.slots.iter().zip(target.accumulators.iter());
+        let fed = fed.filter(|(slot, _)| slot.distinct == Some(self.index));
+        5 * fed.map(|(_, accumulator)| accumulator.memory_size()).sum::<usize>() / 2
     }
 
     fn flush(&mut self, target: &mut Target<'_>) -> Result<()> {
@@ -393,10 +402,13 @@ pub(super) fn feed_list<K: Code>(
     let parts = parts_of(list[0].len());
     let mut scattered = Scattered::<K>::new(list[0].len(), parts);
     scattered.append_by_hash(fields, list, 0..list[0].len(), |group| group)?;
-    let mut feeder = Feeder::new(fields, slots, index);
+    let (mut feeder, mut tally) = (Feeder::new(fields, slots, index), limits::Tally::default());
     for part in 0..parts {
-        feeder.feed(&[(scattered.part(part), None)], Target::all(accumulators, groups), &mut |_| Ok(()))?;
+        let target = Target::all(accumulators, groups);
+        let memory = &mut |bytes| count_or_work(&mut tally, bytes);
+        feeder.feed(&[(scattered.part(part), None)], target, memory)?;
     }
+    limits::keep(tally.finish());
     Ok(())
 }
 

@@ -7,7 +7,9 @@
 use super::codes::{CodeSet, Fields};
 use super::generic::hash_groups;
 use super::table::{GroupTable, TableHints};
+use crate::spill::count_or_work;
 use inlay_kernels::aggregate::Column;
+use inlay_types::limits::{self, Tally};
 use inlay_types::{LogicalType, Result, VECTOR_SIZE, Vector};
 
 /// Rows that are looked at before it is decided how to go on. Later it is whenever they have doubled.
@@ -163,13 +165,17 @@ impl DistinctRows {
         let Rows::List(columns) = &self.rows else { return Ok(()) };
         let mut table = GroupTable::new(&self.types, TableHints::default());
         let all = self.len();
+        // The list is counted with the state, the table not yet.
+        let mut tally = Tally::default();
         for from in (0..all).step_by(VECTOR_SIZE) {
             let len = (all - from).min(VECTOR_SIZE);
+            count_or_work(&mut tally, 5 * table.memory_size() / 2)?;
             let keys = columns.iter().map(|column| column.to_vector(from, len)).collect();
             table.find_or_create(keys, len, &mut self.found)?;
         }
         self.rows = Rows::Table(Box::new(table));
         self.sample = Sample::default();
+        limits::keep(tally.finish());
         Ok(())
     }
 }

@@ -6,10 +6,12 @@ use super::generic::hash_groups;
 use super::partition::Partitioned;
 use super::scattered::{self, Scattered, Shares};
 use super::spec::SharedSpec;
-use super::state::{State, feed_distinct, merge_distinct_rows};
+use super::state::{Fed, State, feed_distinct, merge_distinct_rows};
 use super::table::{GroupTable, TableHints};
 use crate::context::ExecContext;
-use inlay_kernels::aggregate::{Column, GroupedAccumulator};
+use crate::spill::count_or_work;
+use inlay_kernels::aggregate::Column;
+use inlay_types::limits::Tally;
 use inlay_types::{Reservation, Result};
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -46,26 +48,29 @@ pub(super) fn merge(
     })?;
     let orders: Vec<Partitioned> = orders.into_iter().map(Mutex::into_inner).collect();
     let groups = target.len();
-    let parts: Mutex<Vec<Vec<Box<dyn GroupedAccumulator>>>> = Mutex::default();
+    let parts: Mutex<Vec<Fed>> = Mutex::default();
     context.parallel(DISTINCT_PARTITIONS, |task| {
         let types: Vec<_> = states[0].distincts[index].columns().iter().map(|c| c.logical_type()).collect();
         let ranges = vec![Some((0, groups.saturating_sub(1) as u64))];
         let rows = orders.iter().map(|order| order.items(task).len() as u64).sum();
         let hints = TableHints { ranges, rows: Some(rows), groups: Some(rows), ..TableHints::default() };
         let (mut table, mut found) = (GroupTable::new(&types, hints), Vec::new());
+        let (mut of_table, mut tally) = (Tally::default(), Tally::default());
         for ((state, map), order) in states.iter().zip(maps).zip(&orders) {
             let rename = |group: u32| map[group as usize];
             merge_distinct_rows(state.distincts[index].columns(), order.items(task), rename, |keys, len| {
+                count_or_work(&mut of_table, 5 * table.memory_size() / 2)?;
                 table.find_or_create(keys, len, &mut found)
             })?;
         }
         let mut accumulators = spec.accumulators()?;
         accumulators.iter_mut().for_each(|accumulator| accumulator.resize(groups));
-        feed_distinct(&spec.slots, &mut accumulators, index, table.columns(), groups)?;
-        parts.lock().push(accumulators);
+        let rows = (table.columns(), groups);
+        feed_distinct((&spec.slots, index), &mut accumulators, rows, &mut tally)?;
+        parts.lock().push((accumulators, tally));
         Ok(())
     })?;
-    target.merge_accumulators(index, &parts.into_inner())
+    target.merge_accumulators(index, parts.into_inner())
 }
 
 /// Parts that so many rows of all states are scattered over.
@@ -90,19 +95,20 @@ fn merge_codes<K: Code>(
         Ok(())
     })?;
     let groups = target.len();
-    let fed: Mutex<Vec<Vec<Box<dyn GroupedAccumulator>>>> = Mutex::default();
+    let fed: Mutex<Vec<Fed>> = Mutex::default();
     context.parallel(DISTINCT_PARTITIONS, |task| {
         let mut accumulators = spec.accumulators()?;
         accumulators.iter_mut().for_each(|accumulator| accumulator.resize(groups));
-        let mut feeder = Feeder::new(fields, &spec.slots, index);
+        let (mut feeder, mut tally) = (Feeder::new(fields, &spec.slots, index), Tally::default());
         for part in (task..parts).step_by(DISTINCT_PARTITIONS) {
             let codes: Vec<_> = scattered.iter().map(|codes| (codes.part(part), None)).collect();
-            feeder.feed(&codes, Target::all(&mut accumulators, groups), &mut |_| Ok(()))?;
+            let target = Target::all(&mut accumulators, groups);
+            feeder.feed(&codes, target, &mut |bytes| count_or_work(&mut tally, bytes))?;
         }
-        fed.lock().push(accumulators);
+        fed.lock().push((accumulators, tally));
         Ok(())
     })?;
-    target.merge_accumulators(index, &fed.into_inner())
+    target.merge_accumulators(index, fed.into_inner())
 }
 
 /// For each list of distinct arguments, where codes of its rows have what, if they can be codes and there is memory for them

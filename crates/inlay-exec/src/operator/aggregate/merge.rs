@@ -17,7 +17,7 @@ use super::state::{Scratch, State};
 use super::table::TableHints;
 use crate::context::ExecContext;
 use crate::spill::{SpillFile, SpillPartitions, SpilledRows, is_refusal, resize_or_work};
-use inlay_types::{Batch, Reservation, Result, VECTOR_SIZE, Vector};
+use inlay_types::{Batch, Reservation, Result, VECTOR_SIZE, Vector, limits};
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -35,6 +35,17 @@ pub(super) struct Collected {
 }
 
 impl Collected {
+    /// Has what was merged into one state counted, where that is more than there was before.
+    pub(super) fn count(&mut self, merged: &Merged, context: &ExecContext) -> Result<()> {
+        let Merged::Single(state) = merged else { return Ok(()) };
+        let counted: u64 = self.reservations.iter().map(Reservation::bytes).sum();
+        let Some(more) = (state.memory_size() as u64).checked_sub(counted) else { return Ok(()) };
+        let mut memory = context.budget.reserve(0)?;
+        resize_or_work(&mut memory, more)?;
+        self.reservations.push(memory);
+        Ok(())
+    }
+
     /// Gives back what was reserved beyond the states.
     pub(super) fn release(&mut self) {
         // With the order of their groups and distinct rows by partition, and the places of groups with distinct rows.
@@ -244,6 +255,10 @@ fn merge_small(spec: &SharedSpec, states: Vec<State>, context: &ExecContext) -> 
     let groups: u64 = states.iter().map(|state| state.len() as u64).sum();
     let hints = TableHints { rows: Some(groups), groups: Some(groups), ..spec.hints.clone() };
     let mut states = states;
+    if states.len() > 1 {
+        // What the others hold is copied, and what is full doubles; it is counted to the end of the step.
+        limits::need(2 * states.iter().map(State::accumulated_size).sum::<usize>())?;
+    }
     let mut target = match spec.group_types.is_empty() && spec.distincts.is_empty() {
         // Without groups each has the same.
         true if !states.is_empty() => states.remove(0),

@@ -52,7 +52,7 @@ use crate::expression::Layout;
 use crate::pipeline::{DynSink, DynSource, Flow, Handout, Morsel, Sink, Source};
 use crate::spill::{SpillFile, SpillPartitions, WORKING_MEMORY, is_refusal};
 use inlay_sql::plan::{AggregateExpr, Expr};
-use inlay_types::{Batch, Error, LogicalType, MemoryBudget, Reservation, Result, VECTOR_SIZE};
+use inlay_types::{Batch, Error, LogicalType, MemoryBudget, Reservation, Result, VECTOR_SIZE, limits};
 use kept::KeptSpill;
 use merge::{Collected, Merged};
 use parking_lot::Mutex;
@@ -446,7 +446,8 @@ impl Sink for HashAggregate {
         if was_short || !collected.kept.is_empty() {
             collected.release();
         }
-        let merged = merge::merge(&self.spec, &mut collected, context)?;
+        let merged = limits::step(1, || merge::merge(&self.spec, &mut collected, context))?;
+        collected.count(&merged, context)?;
         self.merged.set(merged).map_err(|_| Error::internal("an aggregation was finalized twice"))
     }
 }

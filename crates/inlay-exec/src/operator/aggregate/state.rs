@@ -7,8 +7,10 @@ use super::spec::{InputSet, SharedSpec, Slot, SlotKind, Spec};
 use super::table::{GroupTable, Recoding, TableHints};
 use crate::context::ExecContext;
 use crate::expression::{FilterState, ProgramState};
+use crate::spill::count_or_work;
 use inlay_kernels::aggregate::{Column, GroupIds, GroupedAccumulator};
-use inlay_types::{Batch, LogicalType, Result, VECTOR_SIZE, Vector, limits};
+use inlay_types::limits::{self, Tally};
+use inlay_types::{Batch, LogicalType, Result, VECTOR_SIZE, Vector};
 use parking_lot::Mutex;
 
 /// Scratch of one worker.
@@ -339,21 +341,24 @@ impl State {
         Ok(())
     }
 
-    /// Adds what others made of the distinct rows with this number, with the same groups.
-    pub(super) fn merge_accumulators(
-        &mut self,
-        index: usize,
-        parts: &[Vec<Box<dyn GroupedAccumulator>>],
-    ) -> Result<()> {
+    /// Adds what others made of the distinct rows with this number, with the same groups, and counted until now. What they hold
+    /// here is counted to the end of the step.
+    pub(super) fn merge_accumulators(&mut self, index: usize, parts: Vec<Fed>) -> Result<()> {
         let all: Vec<u32> = (0..self.len() as u32).collect();
-        for part in parts {
-            let accumulators = self.accumulators.iter_mut().zip(part);
+        let mut tally = Tally::default();
+        for (part, _counted) in parts {
+            // What is full doubles, and the old place is there until all has moved.
+            let theirs: usize = part.iter().map(|accumulator| accumulator.memory_size()).sum();
+            count_or_work(&mut tally, 5 * self.accumulated_size() / 2 + 2 * theirs)?;
+            let accumulators = self.accumulators.iter_mut().zip(&part);
             for (slot, (accumulator, theirs)) in self.spec.slots.iter().zip(accumulators) {
                 if slot.distinct == Some(index) {
                     accumulator.merge(&**theirs, &all, &all)?;
                 }
             }
         }
+        count_or_work(&mut tally, self.accumulated_size())?;
+        limits::keep(tally.finish());
         Ok(())
     }
 
@@ -448,13 +453,17 @@ impl State {
     pub(super) fn finish_distinct(&mut self) -> Result<()> {
         let spec = SharedSpec::clone(&self.spec);
         let total = self.len();
+        let mut tally = Tally::default();
         for (index, distinct) in self.distincts.iter_mut().enumerate() {
             limits::step(1, || {
                 distinct.find_distinct()?;
-                feed_distinct(&spec.slots, &mut self.accumulators, index, distinct.columns(), total)
+                let rows = distinct.columns();
+                feed_distinct((&spec.slots, index), &mut self.accumulators, (rows, total), &mut tally)
             })?;
         }
         self.distincts = Vec::new();
+        count_or_work(&mut tally, self.accumulated_size())?;
+        limits::keep(tally.finish());
         Ok(())
     }
 
@@ -483,17 +492,26 @@ pub(super) fn merge_distinct_rows(
     Ok(())
 }
 
-/// Feeds distinct rows to the accumulators of the slots that want them.
+/// Accumulators that were fed a part of the distinct rows, and what they hold.
+pub(super) type Fed = (Vec<Box<dyn GroupedAccumulator>>, Tally);
+
+/// Feeds distinct rows to the accumulators of the slots that want them, which are counted while they grow.
 pub(super) fn feed_distinct(
-    slots: &[Slot],
+    (slots, index): (&[Slot], usize),
     accumulators: &mut [Box<dyn GroupedAccumulator>],
-    index: usize,
-    rows: &[Column],
-    groups: usize,
+    (rows, groups): (&[Column], usize),
+    tally: &mut Tally,
 ) -> Result<()> {
     let (mut from, all) = (0, rows.first().map_or(0, Column::len));
+    let mut asked = 0;
     while from < all {
         let len = (all - from).min(VECTOR_SIZE);
+        if from >= asked {
+            // To ask may take as long as there are groups.
+            asked = from + VECTOR_SIZE.max(groups / 8);
+            let held: usize = accumulators.iter().map(|accumulator| accumulator.memory_size()).sum();
+            count_or_work(tally, 5 * held / 2)?;
+        }
         let columns: Vec<Vector> = rows.iter().map(|column| column.to_vector(from, len)).collect();
         let ids = GroupIds::new(columns[0].values::<u32>(), groups);
         for (slot, accumulator) in slots.iter().zip(accumulators.iter_mut()) {

@@ -5,10 +5,14 @@
 //! - Sums and averages of floating-point numbers: running sums where frames begin with the partition, else a segment tree.
 //! - Minimum and maximum: running, or a segment tree of places.
 //! - Quantiles: rows by their rank, from a wavelet matrix. Counts of different values: from one, too.
-//! - Other aggregates: a segment tree of states. Those that keep their rows anyway (mode, texts, ORDER BY inside), and DISTINCT in
-//!   a frame that moves: each different frame anew.
+//! - The most frequent value: running, or counted while frames move.
+//! - Other aggregates: a segment tree of states. Those that keep their rows anyway (texts, ORDER BY inside, modes of frames with
+//!   gaps), and DISTINCT in a frame that moves: each different frame anew.
 
+use super::anew::{self, Anew};
+use super::counted::Counted;
 use super::frames::{Chunk, Ranges};
+use super::modes::Modes;
 use super::ranked::{DistinctTree, Frames, RankTree};
 use super::spec::{Function, Operand};
 use super::tree::{self, BestKeys, BestTree, FloatTree, NONE, SEGMENT_ROWS, StateTree};
@@ -16,16 +20,15 @@ use super::{BLOCK_ROWS, Part};
 use crate::concat::concat;
 use crate::context::ExecContext;
 use crate::operator::order::{KeyColumn, normalise, sort};
-use inlay_kernels::aggregate::{GroupIds, GroupedAccumulator, OrderKey, Ordered, average, create, sum_of};
+use inlay_kernels::aggregate::{
+    GroupIds, GroupedAccumulator, KeptColumn, OrderKey, Ordered, average, create, sum_of,
+};
 use inlay_kernels::function::{AggregateFunction, AggregateKind};
 use inlay_sql::plan::window::FrameExclusion;
 use inlay_types::{Bitmap, Buffer, Error, Heap, LogicalType, PhysicalType, Result, VECTOR_SIZE, Vector};
 use parking_lot::Mutex;
 
 type Accumulator = Box<dyn GroupedAccumulator>;
-
-/// Rows that a state of frames computed anew may hold at once.
-const ANEW_ROWS_MAX: usize = 1 << 20;
 
 /// How an aggregate's values are found.
 pub(super) enum Method {
@@ -44,6 +47,8 @@ pub(super) enum Method {
     ByRank(ByRank),
     /// Counts of different values.
     Distinct(DistinctTree),
+    /// Places of the most frequent values.
+    Modes(Modes),
     /// Computed anew for each frame.
     Anew(Anew),
 }
@@ -62,12 +67,6 @@ pub(super) struct ByRank {
     tree: RankTree,
     args: Vec<Vector>,
     function: Accumulator,
-}
-
-pub(super) struct Anew {
-    mask: Option<Vec<bool>>,
-    /// With DISTINCT: the place of the row before with the same arguments, in the same partition.
-    before: Option<Vec<u32>>,
 }
 
 impl Counts {
@@ -141,11 +140,17 @@ pub(super) fn state(
     Ok(Ordered::boxed(aggregate, &types, keys.collect()))
 }
 
+/// States without groups for the rows of a part, which ask for their memory.
+pub(super) fn counted(part: &Part, function: &Function, aggregate: &AggregateFunction) -> Result<Counted> {
+    let states = state(|column| part.type_of(column), function, aggregate)?;
+    Counted::new(states, &part.serial.budget)
+}
+
 /// Adds the rows at `places` to the groups `ids`, all below `groups`.
-fn add_places(
+pub(super) fn add_places(
     part: &Part,
     inputs: &[Operand],
-    state: &mut Accumulator,
+    state: &mut Counted,
     places: &[u32],
     ids: &[u32],
     groups: usize,
@@ -162,7 +167,7 @@ fn add_places(
 fn add_stretch(
     part: &Part,
     inputs: &[Operand],
-    state: &mut Accumulator,
+    state: &mut Counted,
     mask: Option<&[bool]>,
     from: usize,
     to: usize,
@@ -226,7 +231,10 @@ impl Preparing<'_> {
         if let Some(by_rank) = self.ranks(mask.as_deref())? {
             return Ok(Method::ByRank(by_rank));
         }
-        if is_ordered(function, aggregate) || grows(aggregate.kind) {
+        if let Some(method) = self.modes(mask.as_deref())? {
+            return Ok(method);
+        }
+        if is_ordered(function, aggregate) || grows(aggregate.kind) || self.keeps_rows()? {
             return Ok(Method::Anew(Anew { mask, before: None }));
         }
         if aggregate.kind == AggregateKind::CountStar {
@@ -268,6 +276,34 @@ impl Preparing<'_> {
         };
         let tree = RankTree::new(places, part.len)?;
         Ok(Some(ByRank { tree, args, function }))
+    }
+
+    /// Whether a state is nothing but its rows.
+    fn keeps_rows(&self) -> Result<bool> {
+        let state = state(|column| self.part.type_of(column), self.function, self.aggregate)?;
+        let is_value = |column: &KeptColumn<'_>| matches!(column, KeptColumn::Values(_));
+        Ok(state.kept().is_some_and(|kept| kept.columns().iter().all(is_value)))
+    }
+
+    /// The ways of the most frequent value.
+    fn modes(&self, mask: Option<&[bool]>) -> Result<Option<Method>> {
+        let function = self.function;
+        let ([argument], AggregateKind::Mode, FrameExclusion::NoOthers) =
+            (function.args.as_slice(), self.aggregate.kind, &function.frame.exclude)
+        else {
+            return Ok(None);
+        };
+        if is_ordered(function, self.aggregate) {
+            return Ok(None);
+        }
+        let before = self.before(mask)?;
+        let values = self.part.sorted(self.context, argument)?;
+        let counts = |place: usize| !values.is_null(place) && mask.is_none_or(|mask| mask[place]);
+        let modes = Modes::new(&before, counts);
+        Ok(Some(match function.frame.is_running() {
+            true => Method::RunningBest(modes.running(&self.part.order.partitions)),
+            false => Method::Modes(modes),
+        }))
     }
 
     /// The rows for which a condition is TRUE.
@@ -405,10 +441,10 @@ impl Preparing<'_> {
             let last = starts.partition_point(|&start| (start as usize) < to) - 1;
             (from, to, first, last)
         };
-        let states: Vec<Mutex<Option<Accumulator>>> = (0..blocks).map(|_| Mutex::new(None)).collect();
+        let states: Vec<Mutex<Option<Counted>>> = (0..blocks).map(|_| Mutex::new(None)).collect();
         self.context.parallel(blocks, |block| {
             let (from, to, first, last) = span(block);
-            let mut state = state(|column| part.type_of(column), function, aggregate)?;
+            let mut state = counted(part, function, aggregate)?;
             let groups = last - first + 1;
             state.resize(groups);
             let mut partition = first;
@@ -425,14 +461,14 @@ impl Preparing<'_> {
         let ty = aggregate.return_type.clone();
         let mut pieces = Vec::new();
         // The state of the partition that goes on in the next block.
-        let mut open: Option<Accumulator> = None;
+        let mut open: Option<Counted> = None;
         for (block, own) in states.into_iter().enumerate() {
             let (_, to, first, last) = span(block);
             let Some(own) = own.into_inner() else { continue };
             let continues = starts[last + 1] as usize > to;
             let (mut low, high) = (0, last - first + usize::from(!continues));
             if let Some(mut carried) = open.take() {
-                carried.merge(&*own, &[0], &[0])?;
+                carried.merge_whole(&own, &[0], &[0])?;
                 if continues && last == first {
                     open = Some(carried);
                     continue;
@@ -444,9 +480,9 @@ impl Preparing<'_> {
                 pieces.push(own.finish(low, high - low)?);
             }
             if continues {
-                let mut carried = state(|column| part.type_of(column), function, aggregate)?;
+                let mut carried = counted(part, function, aggregate)?;
                 carried.resize(1);
-                carried.merge(&*own, &[(last - first) as u32], &[0])?;
+                carried.merge_whole(&own, &[(last - first) as u32], &[0])?;
                 open = Some(carried);
             }
         }
@@ -460,9 +496,9 @@ impl Preparing<'_> {
     fn states(&self, mask: Option<&[bool]>) -> Result<StateTree> {
         let (part, function, aggregate) = (self.part, self.function, self.aggregate);
         let inputs = inputs(function, aggregate);
-        let make = || state(|column| part.type_of(column), function, aggregate);
+        let make = || counted(part, function, aggregate);
         let count = part.len.div_ceil(SEGMENT_ROWS);
-        let segments: Vec<Mutex<Vec<Accumulator>>> = (0..count).map(|_| Mutex::default()).collect();
+        let segments: Vec<Mutex<Vec<Counted>>> = (0..count).map(|_| Mutex::default()).collect();
         self.context.parallel(count, |index| {
             let (from, to) = (index * SEGMENT_ROWS, part.len.min((index + 1) * SEGMENT_ROWS));
             let groups = (to - from).div_ceil(16);
@@ -628,7 +664,16 @@ pub(super) fn eval(
             let counts = (0..chunk.len).map(|row| of_frames(row, &|begin, end| tree.count(begin, end)));
             Ok(Vector::from_values(LogicalType::BigInt, &counts.collect::<Vec<i64>>()))
         }
-        Method::Anew(anew) => from_rows(part, function, aggregate, anew, frames),
+        Method::Modes(modes) => {
+            let Some(frame) = frames.first() else {
+                return Err(Error::internal("the most frequent value without a frame"));
+            };
+            let size = modes.counting_size(frame);
+            let _counted =
+                if size > BLOCK_ROWS { Some(part.serial.budget.reserve(size as u64)?) } else { None };
+            part.pick(&function.args[0], &modes.of(frame))
+        }
+        Method::Anew(anew) => anew::from_rows(part, function, aggregate, anew, frames),
     }
 }
 
@@ -653,7 +698,7 @@ fn float_values(aggregate: &AggregateFunction, sums: Vec<f64>, counts: &[i64]) -
 }
 
 /// Frames without repetitions beside each other, and which of them each row has.
-fn distinct_frames(frames: &[Ranges]) -> (Vec<Ranges>, Vec<u32>) {
+pub(super) fn distinct_frames(frames: &[Ranges]) -> (Vec<Ranges>, Vec<u32>) {
     let len = frames.first().map_or(0, |frame| frame.begin.len());
     let mut kept: Vec<Ranges> = vec![Ranges::default(); frames.len()];
     let mut index = Vec::with_capacity(len);
@@ -684,9 +729,9 @@ fn from_states(
     let (frames, index) = distinct_frames(frames);
     let count = frames.first().map_or(0, |frame| frame.begin.len());
     let inputs = inputs(function, aggregate);
-    let mut states = state(|column| part.type_of(column), function, aggregate)?;
+    let mut states = counted(part, function, aggregate)?;
     states.resize(count);
-    let mut add_rows = |states: &mut Accumulator, rows: &[(u32, usize, usize)]| {
+    let mut add_rows = |states: &mut Counted, rows: &[(u32, usize, usize)]| {
         let (mut places, mut ids) = (Vec::new(), Vec::new());
         for &(frame, begin, end) in rows {
             let counts = |place: &usize| mask.is_none_or(|mask| mask[*place]);
@@ -710,67 +755,12 @@ fn from_ranks(aggregate: &AggregateFunction, by_rank: &ByRank, frames: &[Ranges]
     Ok(values.flatten().take(&index))
 }
 
-fn from_rows(
-    part: &Part,
-    function: &Function,
-    aggregate: &AggregateFunction,
-    anew: &Anew,
-    frames: &[Ranges],
-) -> Result<Vector> {
-    let (frames, index) = distinct_frames(frames);
-    let count = frames.first().map_or(0, |frame| frame.begin.len());
-    let inputs = inputs(function, aggregate);
-    let mut pieces = Vec::new();
-    let (mut places, mut ids) = (Vec::new(), Vec::new());
-    let mut first = 0;
-    for number in 0..count {
-        let ranges: Vec<(u32, u32)> =
-            frames.iter().map(|frame| (frame.begin[number], frame.end[number])).collect();
-        for &(begin, end) in &ranges {
-            let counts = |place: &u32| {
-                anew.mask.as_ref().is_none_or(|mask| mask[*place as usize])
-                    && anew.before.as_ref().is_none_or(|before| is_first(before, *place, &ranges))
-            };
-            places.extend((begin..end).filter(counts));
-        }
-        ids.resize(places.len(), (number - first) as u32);
-        if places.len() >= ANEW_ROWS_MAX || number + 1 == count {
-            part.serial.interrupt.check()?;
-            let groups = number + 1 - first;
-            let mut states = state(|column| part.type_of(column), function, aggregate)?;
-            states.resize(groups);
-            add_places(part, &inputs, &mut states, &places, &ids, groups)?;
-            pieces.push(states.finish(0, groups)?.flatten());
-            places.clear();
-            ids.clear();
-            first = number + 1;
-        }
-    }
-    let ty = aggregate.return_type.clone();
-    let values = if pieces.is_empty() { Vector::empty(ty) } else { concat(ty, &pieces) };
-    Ok(values.take(&index))
-}
-
-/// Whether no row with the same arguments stands before in one of the ranges.
-fn is_first(before: &[u32], place: u32, ranges: &[(u32, u32)]) -> bool {
-    let mut place = before[place as usize];
-    let lowest = ranges.iter().map(|(begin, _)| *begin).min().unwrap_or(0);
-    while place != NONE && place >= lowest {
-        if ranges.iter().any(|(begin, end)| (*begin..*end).contains(&place)) {
-            return false;
-        }
-        place = before[place as usize];
-    }
-    true
-}
-
 impl Method {
     /// Bytes held.
     pub(super) fn memory_size(&self) -> usize {
         match self {
-            Self::States(tree, _) => tree.memory_size(),
             Self::Distinct(tree) => tree.memory_size(),
-            Self::Whole(values) => values.memory_size(),
+            Self::Modes(modes) => modes.memory_size(),
             Self::ByRank(by_rank) => {
                 by_rank.tree.memory_size() + by_rank.args.iter().map(Vector::memory_size).sum::<usize>()
             }

@@ -14,8 +14,11 @@
 //! not fit by itself is written to a file and read from the front ([`long`]).
 
 mod aggregate;
+mod anew;
+mod counted;
 mod frames;
 mod long;
+mod modes;
 mod picked;
 mod ranked;
 mod spec;

@@ -6,9 +6,9 @@
 //!
 //! Source: Leis, Kundhikanjana, Kemper, Neumann, "Efficient Processing of Window Functions", VLDB 2015.
 
+use super::counted::Counted;
 use super::frames::Ranges;
 use crate::operator::order::{Normal, compare_values};
-use inlay_kernels::aggregate::GroupedAccumulator;
 use inlay_types::{Result, Vector};
 use std::cmp::Ordering;
 
@@ -26,7 +26,7 @@ pub(super) struct FloatTree {
 }
 
 /// Adds the rows of `(frame, begin, end)` to the states of their frames.
-pub(super) type AddRows<'a> = dyn FnMut(&mut Accumulator, &[(u32, usize, usize)]) -> Result<()> + 'a;
+pub(super) type AddRows<'a> = dyn FnMut(&mut Counted, &[(u32, usize, usize)]) -> Result<()> + 'a;
 
 impl FloatTree {
     pub(super) fn new(values: Vec<f64>) -> Self {
@@ -142,33 +142,33 @@ impl BestTree {
     }
 }
 
-type Accumulator = Box<dyn GroupedAccumulator>;
-
 /// Makes states without groups.
-pub(super) type Make<'a> = &'a (dyn Fn() -> Result<Accumulator> + Sync);
+pub(super) type Make<'a> = &'a (dyn Fn() -> Result<Counted> + Sync);
 
 /// States of an aggregate.
 pub(super) struct StateTree {
     /// Per segment the levels 1 to [`SEGMENT_LEVELS`]; the last has one state.
-    segments: Vec<Vec<Accumulator>>,
+    segments: Vec<Vec<Counted>>,
     /// The levels above.
-    top: Vec<Accumulator>,
+    top: Vec<Counted>,
 }
 
 /// Merges children into parents, the first child of all first.
-fn raise(below: &Accumulator, count: usize, make: Make<'_>) -> Result<Accumulator> {
+fn raise(below: &Counted, count: usize, make: Make<'_>) -> Result<Counted> {
     let mut above = make()?;
     above.resize(count.div_ceil(FANOUT));
     for child in 0..FANOUT.min(count) {
         let source: Vec<u32> = (child..count).step_by(FANOUT).map(|node| node as u32).collect();
         let target: Vec<u32> = source.iter().map(|node| node / FANOUT as u32).collect();
-        above.merge(&**below, &source, &target)?;
+        above.merge(below, &source, &target)?;
     }
+    above.settle()?;
     Ok(above)
 }
 
 /// The levels of a segment whose first level is made already.
-pub(super) fn segment(first: Accumulator, rows: usize, make: Make<'_>) -> Result<Vec<Accumulator>> {
+pub(super) fn segment(mut first: Counted, rows: usize, make: Make<'_>) -> Result<Vec<Counted>> {
+    first.settle()?;
     let mut levels = vec![first];
     let mut count = rows.div_ceil(FANOUT);
     while levels.len() < SEGMENT_LEVELS {
@@ -188,8 +188,8 @@ pub(super) fn node_of(row: usize) -> u32 {
 }
 
 impl StateTree {
-    pub(super) fn new(segments: Vec<Vec<Accumulator>>, make: Make<'_>) -> Result<Self> {
-        let mut top: Vec<Accumulator> = Vec::new();
+    pub(super) fn new(segments: Vec<Vec<Counted>>, make: Make<'_>) -> Result<Self> {
+        let mut top: Vec<Counted> = Vec::new();
         let mut count = segments.len();
         while count > 1 {
             let next = match top.last() {
@@ -199,9 +199,10 @@ impl StateTree {
                     next.resize(count.div_ceil(FANOUT));
                     for (index, segment) in segments.iter().enumerate() {
                         if let Some(root) = segment.last() {
-                            next.merge(&**root, &[0], &[(index / FANOUT) as u32])?;
+                            next.merge(root, &[0], &[(index / FANOUT) as u32])?;
                         }
                     }
+                    next.settle()?;
                     next
                 }
             };
@@ -215,7 +216,7 @@ impl StateTree {
     pub(super) fn query(
         &self,
         frames: &Ranges,
-        states: &mut Accumulator,
+        states: &mut Counted,
         add_rows: &mut AddRows<'_>,
     ) -> Result<()> {
         let highest = SEGMENT_LEVELS + self.top.len();
@@ -249,7 +250,7 @@ impl StateTree {
         Ok(())
     }
 
-    fn add_nodes(&self, level: usize, nodes: &[(u32, usize, usize)], states: &mut Accumulator) -> Result<()> {
+    fn add_nodes(&self, level: usize, nodes: &[(u32, usize, usize)], states: &mut Counted) -> Result<()> {
         let longest = nodes.iter().map(|(_, begin, end)| end - begin).max().unwrap_or(0);
         let (mut source, mut target) = (Vec::new(), Vec::new());
         for step in 0..longest {
@@ -283,22 +284,17 @@ impl StateTree {
         segment: usize,
         source: &mut Vec<u32>,
         target: &mut Vec<u32>,
-        states: &mut Accumulator,
+        states: &mut Counted,
     ) -> Result<()> {
         if !source.is_empty() {
             let nodes = match level.checked_sub(SEGMENT_LEVELS + 1) {
                 Some(top) => &self.top[top],
                 None => &self.segments[segment][level - 1],
             };
-            states.merge(&**nodes, source, target)?;
+            states.merge(nodes, source, target)?;
             source.clear();
             target.clear();
         }
         Ok(())
-    }
-
-    /// Bytes held.
-    pub(super) fn memory_size(&self) -> usize {
-        self.segments.iter().flatten().chain(&self.top).map(|states| states.memory_size()).sum()
     }
 }

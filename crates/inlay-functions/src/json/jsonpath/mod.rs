@@ -18,8 +18,8 @@ use inlay_kernels::function::kernel;
 use inlay_kernels::json::value::Json;
 use inlay_kernels::json::values::text_of;
 use inlay_kernels::resolve::{ArgType, Resolved};
-use inlay_types::Error;
 use inlay_types::LogicalType::{self, Boolean, Null, Varchar};
+use inlay_types::{Error, limits};
 use parse::{Expr, Path};
 
 /// What is wanted of the parts that a path leads to.
@@ -120,6 +120,7 @@ fn resolve(args: &[ArgType], wanted: Wanted, is_operator: bool) -> Option<Resolv
         each_known(args, &ty, len, out, |args, row, out| {
             let text = args.text(1, row).unwrap_or_default();
             if last.as_ref().is_none_or(|(known, _)| known != text) {
+                limits::need(2 * text.len())?;
                 last = Some((text.to_string(), Path::parse(text)?));
             }
             let Some((_, path)) = &last else { return Err(Error::internal("a path that was read")) };
