@@ -2,12 +2,14 @@
 
 use crate::chunk::inlay_chunk;
 use crate::column::{self, Prepared};
+use crate::connection::{Call, Session};
 use crate::failure::{ErrorOut, guard, inlay_status, plain};
+use crate::forms::Plain;
 use crate::kinds::{INLAY_TYPE_NULL, id_of, inlay_type_id};
-use crate::plain::Plain;
+use crate::memory::Held;
 use crate::pointers::{Handle, Made, Out, Shared, given, here, make, make_some, put, text_of};
 use crate::types::inlay_type;
-use inlay::{Chunk, Command, Connection, Cursor, Error, Host, QueryResult, Result, ResultKind, Unread};
+use inlay::{Chunk, Command, Cursor, Error, QueryResult, Result, ResultKind, Unread};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::ffi::{CString, c_char};
@@ -30,11 +32,12 @@ pub struct inlay_result {
     references: AtomicUsize,
     process: u32,
     header: QueryResult,
-    host: Option<Arc<dyn Host>>,
     names: OnceLock<Vec<CString>>,
     tag: OnceLock<CString>,
     rows: Mutex<Rows>,
     whole: OnceLock<Whole>,
+    /// It keeps the database open, where rows are read when they are asked for.
+    session: Arc<Session>,
 }
 
 /// Where the rows are.
@@ -52,44 +55,54 @@ enum Rows {
 /// All rows, and what was made of them.
 pub struct Whole {
     pub rows: QueryResult,
-    /// It keeps the database open, where rows are read when they are asked for.
-    _connection: Connection,
     pub views: Vec<OnceLock<Prepared>>,
     pub plains: Mutex<HashMap<(usize, inlay_type_id), Arc<Plain>>>,
     pub texts: Mutex<Texts>,
 }
 
 /// Single values as text or bytes, which end with NUL: by row, column, and whether as text.
-type Texts = HashMap<(usize, usize, bool), Box<[u8]>>;
-
-/// What a run gives.
-pub type Answer = (Cursor, Option<Arc<dyn Host>>);
+#[derive(Default)]
+pub struct Texts {
+    pub known: HashMap<(usize, usize, bool), Box<[u8]>>,
+    /// For all of them.
+    pub held: Option<Held>,
+}
 
 impl inlay_result {
     /// The answer that a cursor is at the beginning of.
-    pub fn new(cursor: Cursor, host: Option<Arc<dyn Host>>) -> Self {
+    pub fn new(cursor: Cursor, session: &Arc<Session>) -> Self {
         Self {
             references: AtomicUsize::new(1),
             process: here(),
             header: cursor.header().clone(),
-            host,
             names: OnceLock::new(),
             tag: OnceLock::new(),
             rows: Mutex::new(Rows::Unread(cursor)),
             whole: OnceLock::new(),
+            session: Arc::clone(session),
         }
     }
 
-    /// Runs something, and puts its answer to its place; all of it is run where there is none.
-    pub fn put(place: Out<'_, Shared<Self>>, run: impl FnOnce() -> Result<Answer>) -> Result<()> {
+    /// Runs something of a session, and puts its answer to its place; all of it is run where there is none.
+    pub fn put(
+        place: Out<'_, Shared<Self>>,
+        session: Result<&Arc<Session>>,
+        run: impl FnOnce(&Call<'_>) -> Result<Cursor>,
+    ) -> Result<()> {
         let Some(place) = place else {
-            let (mut cursor, host) = run()?;
-            return cursor.take_rest().run_to_end(host.as_ref());
+            let call = session?.enter();
+            return run(&call)?.take_rest().run_to_end(call.host());
         };
         place.write(Shared::none());
-        let (cursor, host) = run()?;
-        place.write(Shared::of(Self::new(cursor, host)));
+        let session = session?;
+        let cursor = run(&session.enter())?;
+        place.write(Shared::of(Self::new(cursor, session)));
         Ok(())
+    }
+
+    /// Enters a call of the session that the answer is of.
+    pub fn enter(&self) -> Call<'_> {
+        self.session.enter()
     }
 
     /// All rows.
@@ -104,18 +117,11 @@ impl inlay_result {
         }
         match std::mem::replace(&mut *rows, Rows::Gone) {
             Rows::Unread(cursor) => {
-                let connection = cursor.connection().clone();
-                let all = cursor.into_result(self.host.as_ref())?;
+                let all = cursor.into_result(self.enter().host())?;
                 *rows = Rows::Whole(0);
                 let views = all.types().iter().map(|_| OnceLock::new()).collect();
                 let (plains, texts) = (Mutex::default(), Mutex::default());
-                Ok(self.whole.get_or_init(|| Whole {
-                    rows: all,
-                    _connection: connection,
-                    views,
-                    plains,
-                    texts,
-                }))
+                Ok(self.whole.get_or_init(|| Whole { rows: all, views, plains, texts }))
             }
             other => {
                 let is_streamed = matches!(other, Rows::Streamed(_));
@@ -136,7 +142,7 @@ impl inlay_result {
         }
         match &mut *rows {
             Rows::Streamed(cursor) => {
-                Ok(cursor.next_batch(self.host.as_ref())?.map(|batch| Chunk::new(&batch)))
+                Ok(cursor.next_batch(self.enter().host())?.map(|batch| Chunk::new(&batch)))
             }
             Rows::Whole(next) => {
                 let Some(whole) = self.whole.get().filter(|whole| *next < whole.rows.row_count()) else {
@@ -334,7 +340,9 @@ pub extern "C" fn inlay_result_column_chunk(
         make(chunk, "chunk", || {
             let result = of(result)?;
             result.check_column(column)?;
-            Ok(inlay_chunk::new(column::chunk_of(&result.whole()?.rows, column)?))
+            let call = result.enter();
+            let rows = &result.whole()?.rows;
+            Ok(inlay_chunk::new(column::chunk_of(rows, column, &call.limits()?)?))
         })
     })
 }

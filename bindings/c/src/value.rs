@@ -3,7 +3,8 @@
 use crate::calendar::{inlay_date, inlay_time, inlay_timestamp};
 use crate::failure::{ErrorOut, guard, inlay_status, plain};
 use crate::kinds::{inlay_decimal, inlay_int128, inlay_interval};
-use crate::pointers::{Handle, Out, null, put};
+use crate::memory::Held;
+use crate::pointers::{Handle, Out, null, put, put_if};
 use crate::result::{self, inlay_result};
 use inlay::types::LogicalType;
 use inlay::{Error, Result, Value, cast_value};
@@ -158,9 +159,7 @@ pub extern "C" fn inlay_value_text(
 ) -> inlay_status {
     guard(error, || {
         let (start, len) = kept(result, row, column, true, |value| Ok(value.to_string().into_bytes()))?;
-        if let Some(size) = size {
-            size.write(len);
-        }
+        put_if(size, len)?;
         put(text, start.cast(), "text")
     })
 }
@@ -195,19 +194,26 @@ fn kept(
     is_text: bool,
     bytes_of: impl FnOnce(Value) -> Result<Vec<u8>>,
 ) -> Result<(*const u8, usize)> {
-    let whole = result::of(result)?.whole()?;
+    let handle = result;
+    let result = result::of(handle)?;
+    let whole = result.whole()?;
     let key = (row, column, is_text);
-    if let Some(known) = whole.texts.lock().get(&key) {
+    if let Some(known) = whole.texts.lock().known.get(&key) {
         return Ok((known.as_ptr(), known.len() - 1));
     }
-    let value = at(result, row, column)?;
+    let value = at(handle, row, column)?;
     if value.is_null() {
         return Ok((ptr::null(), 0));
     }
     let mut bytes = bytes_of(value)?;
     bytes.push(0);
-    let mut texts = whole.texts.lock();
-    let known = texts.entry(key).or_insert_with(|| bytes.into_boxed_slice());
+    let texts = &mut *whole.texts.lock();
+    let size = bytes.len() + size_of_val(&key) + size_of::<Box<[u8]>>();
+    match &mut texts.held {
+        Some(held) => held.add(size)?,
+        None => texts.held = Some(Held::new(&result.enter().limits()?, size)?),
+    }
+    let known = texts.known.entry(key).or_insert_with(|| bytes.into_boxed_slice());
     Ok((known.as_ptr(), known.len() - 1))
 }
 

@@ -3,7 +3,7 @@
 //! A query waits only if nobody can tell: its functions give the same whenever they are called, and what it reads is as
 //! of the statement's snapshot, or a file. Any other query is carried out to its end.
 
-use crate::host::{Host, caught, poll_of};
+use crate::host::{Host, asking, caught};
 use crate::result::QueryResult;
 use crate::table_rows::Lent;
 use inlay_exec::{ExecContext, RowStream};
@@ -48,6 +48,7 @@ pub struct Rest {
     text: String,
     rows: Arc<PendingRows>,
     budget: MemoryBudget,
+    /// Of the statement; that of each call that reads is made of it.
     interrupt: Interrupt,
 }
 
@@ -92,13 +93,15 @@ impl Rest {
         }
     }
 
-    /// Fails if the query was interrupted. Asked while its first rows are read: that it has more to do is known here alone.
-    pub(crate) fn check_interrupt(&self, host: &Arc<dyn Host>) -> Result<()> {
-        let outcome = self.interrupt.with_poll(poll_of(Arc::clone(host))).check();
-        if matches!(outcome, Err(Error::Interrupted)) {
-            self.interrupt.clear();
-        }
-        outcome.map_err(|error| error.in_text(&self.text))
+    /// What ends a call that reads rows: interrupts since it was entered, or from now on, and what `host` says meanwhile.
+    pub(crate) fn interrupt(&self, host: Option<&Arc<dyn Host>>) -> Interrupt {
+        let entered = host.and_then(|host| host.entered());
+        asking(self.interrupt.renewed(entered.map(|entered| entered.0)), host)
+    }
+
+    /// Fails if the call was interrupted. Asked while its first rows are read: that it has more to do is known here alone.
+    pub(crate) fn check(&self, interrupt: &Interrupt) -> Result<()> {
+        interrupt.check().map_err(|error| error.in_text(&self.text))
     }
 
     /// What the database lets go of when it closes.
@@ -108,15 +111,21 @@ impl Rest {
 
     /// Some more rows; `None` when there are no more. `host` is asked meanwhile whether to end.
     pub fn next(&self, host: Option<&Arc<dyn Host>>) -> Result<Option<QueryResult>> {
-        let (batches, _) = self.read(host, PART_BYTES)?;
+        self.next_within(&self.interrupt(host))
+    }
+
+    /// Some more rows for a call that is ended by `interrupt`; `None` when there are no more.
+    fn next_within(&self, interrupt: &Interrupt) -> Result<Option<QueryResult>> {
+        let (batches, _) = self.read(interrupt, PART_BYTES)?;
         Ok((!batches.is_empty()).then(|| self.header.with_batches(batches)))
     }
 
     /// The rows of `before` and all that are left.
     pub fn join(self, before: QueryResult, host: Option<&Arc<dyn Host>>) -> Result<QueryResult> {
         let (mut batches, mut held) = (before.into_batches()?, None);
+        let interrupt = self.interrupt(host);
         loop {
-            let (more, _) = self.read_reserved(host, PART_BYTES, &mut held)?;
+            let (more, _) = self.read_reserved(&interrupt, PART_BYTES, &mut held)?;
             if more.is_empty() {
                 return Ok(self.header.with_batches(batches));
             }
@@ -124,14 +133,21 @@ impl Rest {
         }
     }
 
+    /// Computes all that is left, and keeps none of it.
+    pub(crate) fn run_to_end(self, host: Option<&Arc<dyn Host>>) -> Result<()> {
+        let interrupt = self.interrupt(host);
+        while self.next_within(&interrupt)?.is_some() {}
+        Ok(())
+    }
+
     /// Some more batches and their bytes, which `held` is for from now on; none at the end.
     pub(crate) fn read_reserved(
         &self,
-        host: Option<&Arc<dyn Host>>,
+        interrupt: &Interrupt,
         bytes_wanted: usize,
         held: &mut Option<Reservation>,
     ) -> Result<(Vec<Batch>, usize)> {
-        let (batches, bytes) = self.read(host, bytes_wanted)?;
+        let (batches, bytes) = self.read(interrupt, bytes_wanted)?;
         match held {
             None => *held = Some(self.budget.reserve(bytes)?),
             Some(held) => held.resize(held.bytes() + bytes)?,
@@ -139,13 +155,13 @@ impl Rest {
         Ok((batches, bytes as usize))
     }
 
-    fn read(&self, host: Option<&Arc<dyn Host>>, bytes_wanted: usize) -> Result<(Vec<Batch>, u64)> {
-        let part = self.read_part(host, bytes_wanted);
+    fn read(&self, interrupt: &Interrupt, bytes_wanted: usize) -> Result<(Vec<Batch>, u64)> {
+        let part = self.read_part(interrupt, bytes_wanted);
         self.rows.settle();
         part
     }
 
-    fn read_part(&self, host: Option<&Arc<dyn Host>>, bytes_wanted: usize) -> Result<(Vec<Batch>, u64)> {
+    fn read_part(&self, interrupt: &Interrupt, bytes_wanted: usize) -> Result<(Vec<Batch>, u64)> {
         let mut rows = match self.rows.stream.try_lock() {
             Some(rows) => rows,
             // A function that this query calls is the one that reads: that never ends.
@@ -163,14 +179,8 @@ impl Rest {
             }
             .with_hint("fetch them first"));
         };
-        stream.set_interrupt(match host {
-            Some(host) => self.interrupt.with_poll(poll_of(Arc::clone(host))),
-            None => self.interrupt.clone(),
-        });
+        stream.set_interrupt(interrupt.clone());
         let part = caught(|| with_statement_stack(|| stream.next_part(bytes_wanted)));
-        if matches!(part, Err(Error::Interrupted)) {
-            self.interrupt.clear();
-        }
         part.map_err(|error| error.in_text(&self.text))
     }
 }

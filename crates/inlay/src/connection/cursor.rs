@@ -263,10 +263,7 @@ impl Unread {
 
     /// Computes the rows, of which none is kept.
     pub fn run_to_end(self, host: Option<&Arc<dyn Host>>) -> Result<()> {
-        if let Some(rest) = self.rest {
-            while rest.next(host)?.is_some() {}
-        }
-        Ok(())
+        self.rest.map_or(Ok(()), |rest| rest.run_to_end(host))
     }
 
     /// All rows.
