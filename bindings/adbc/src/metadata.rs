@@ -65,6 +65,17 @@ fn info_schema() -> ArrowSchema {
     schema_of("+s", "", 0, vec![code, union], None)
 }
 
+/// Fields of the nested tables that ADBC describes as "not null".
+pub const REQUIRED: [&str; 7] = [
+    "table_name",
+    "table_type",
+    "column_name",
+    "constraint_type",
+    "constraint_column_names",
+    "fk_table",
+    "fk_column_name",
+];
+
 /// Kinds of tables, as GetObjects names them.
 const TABLE_TYPES: &str = "SELECT unnest(['BASE TABLE', 'LOCAL TEMPORARY', 'VIEW']) AS table_type";
 

@@ -133,5 +133,22 @@ ADBCV_TEST_DATABASE(InlayDatabase)
 class InlayConnection : public Fixture<adbc_validation::ConnectionTest> {};
 ADBCV_TEST_CONNECTION(InlayConnection)
 
-class InlayStatement : public Fixture<adbc_validation::StatementTest> {};
+class InlayStatement : public Fixture<adbc_validation::StatementTest> {
+ protected:
+  // Moments without a zone keep their unit; those with one have microseconds, and so have intervals.
+  void ValidateIngestedTemporalData(struct ArrowArrayView *values, ArrowType type, enum ArrowTimeUnit unit, const char *zone) override {
+    int64_t micros = 42000000;
+    for (int step = NANOARROW_TIME_UNIT_SECOND; step < unit; step++) micros /= 1000;
+    if (type == NANOARROW_TYPE_TIMESTAMP) {
+      const int64_t number = zone == nullptr ? 42 : micros;
+      ASSERT_NO_FATAL_FAILURE((adbc_validation::CompareArray<int64_t>(values, {std::nullopt, -number, 0, number})));
+      return;
+    }
+    struct ArrowInterval less, none, more;
+    for (auto *interval : {&less, &none, &more}) ArrowIntervalInit(interval, type);
+    less.ns = -micros * 1000;
+    more.ns = micros * 1000;
+    ASSERT_NO_FATAL_FAILURE((adbc_validation::CompareArray<struct ArrowInterval *>(values, {std::nullopt, &less, &none, &more})));
+  }
+};
 ADBCV_TEST_STATEMENT(InlayStatement)

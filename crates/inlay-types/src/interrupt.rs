@@ -30,19 +30,36 @@ impl Interrupts {
 
     /// Work that began when there had been so many.
     pub fn work_since(&self, count: u64) -> Interrupt {
-        Interrupt { session: Some((self.clone(), count)), ..Interrupt::new() }
+        let work = Work { session: Some(self.clone()), since: count.into(), ..Work::default() };
+        Interrupt { work: Arc::new(work), poll: None, deadline: None }
     }
 }
 
 /// Whether a piece of work is to end; clones are of the same work.
 #[derive(Clone, Default)]
 pub struct Interrupt {
-    /// Goes up for this work alone.
-    flag: Arc<AtomicBool>,
-    /// The session's interrupts, and how many there had been when the work began.
-    session: Option<(Interrupts, u64)>,
-    poll: Option<InterruptPoll>,
+    work: Arc<Work>,
+    poll: Option<Poll>,
     deadline: Option<Deadline>,
+}
+
+/// What clones share.
+#[derive(Debug, Default)]
+struct Work {
+    /// Goes up for this work alone.
+    flag: AtomicBool,
+    session: Option<Interrupts>,
+    /// How many interrupts of the session there had been when the work began, or was taken up again.
+    since: AtomicU64,
+    /// How often it was taken up again.
+    turn: AtomicU64,
+}
+
+/// Who is asked, and the turn of the work that it is asked in.
+#[derive(Clone)]
+struct Poll {
+    ask: InterruptPoll,
+    turn: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -53,7 +70,7 @@ struct Deadline {
 
 impl fmt::Debug for Interrupt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Interrupt").field("flag", &self.flag).field("polled", &self.poll.is_some()).finish()
+        f.debug_struct("Interrupt").field("work", &self.work).field("polled", &self.poll.is_some()).finish()
     }
 }
 
@@ -63,9 +80,10 @@ impl Interrupt {
         Self::default()
     }
 
-    /// The same work, which also ends when `poll` says so: the host's signals, looked at by whoever checks.
-    pub fn with_poll(&self, poll: InterruptPoll) -> Self {
-        Self { poll: Some(poll), ..self.clone() }
+    /// The same work, which also ends when `ask` says so: the host's signals, looked at by whoever checks.
+    pub fn with_poll(&self, ask: InterruptPoll) -> Self {
+        let turn = self.work.turn.load(Ordering::Relaxed);
+        Self { poll: Some(Poll { ask, turn }), ..self.clone() }
     }
 
     /// The same work, which also ends once `limit` has passed from now.
@@ -74,18 +92,29 @@ impl Interrupt {
         Self { deadline, ..self.clone() }
     }
 
-    /// More work of the session, which began when there had been so many interrupts, or now. The time limit stays, nobody is asked.
-    pub fn renewed(&self, since: Option<u64>) -> Self {
-        let session = self.session.as_ref().map(|(interrupts, _)| {
-            let since = since.unwrap_or_else(|| interrupts.count());
-            (interrupts.clone(), since)
-        });
-        Self { session, deadline: self.deadline, ..Self::new() }
+    /// How many interrupts of the session there were.
+    pub fn count(&self) -> u64 {
+        self.work.session.as_ref().map_or(0, Interrupts::count)
+    }
+
+    /// Work that rested is taken up again: all clones end by interrupts beyond so many from now on, and who was asked before is not asked
+    /// any more. The time limit stays.
+    pub fn taken_up(&self, since: u64) -> Self {
+        self.work.flag.store(false, Ordering::Relaxed);
+        self.work.since.store(since, Ordering::Relaxed);
+        self.work.turn.fetch_add(1, Ordering::Relaxed);
+        Self { poll: None, ..self.clone() }
+    }
+
+    /// Other work of the session, which began when there had been so many interrupts.
+    pub fn beside(&self, since: u64) -> Self {
+        let other = self.work.session.as_ref().map_or_else(Self::new, |session| session.work_since(since));
+        Self { deadline: self.deadline, ..other }
     }
 
     /// Asks everything that does this work to stop soon.
     pub fn set(&self) {
-        self.flag.store(true, Ordering::Relaxed);
+        self.work.flag.store(true, Ordering::Relaxed);
     }
 
     /// Whether the work is to end.
@@ -95,19 +124,18 @@ impl Interrupt {
 
     /// Whether somebody said so.
     fn is_raised(&self) -> bool {
-        self.flag.load(Ordering::Relaxed)
-            || self
-                .session
-                .as_ref()
-                .is_some_and(|(interrupts, since)| interrupts.0.load(Ordering::Relaxed) != *since)
+        let Work { flag, session, since, .. } = &*self.work;
+        let is_interrupted =
+            |session: &Interrupts| session.0.load(Ordering::Relaxed) != since.load(Ordering::Relaxed);
+        flag.load(Ordering::Relaxed) || session.as_ref().is_some_and(is_interrupted)
     }
 
     fn overdue(&self) -> Option<Deadline> {
         self.deadline.filter(|deadline| Instant::now() >= deadline.at)
     }
 
-    fn ask(&self, poll: &InterruptPoll) -> bool {
-        let stop = poll();
+    fn ask(&self, poll: &Poll) -> bool {
+        let stop = poll.turn == self.work.turn.load(Ordering::Relaxed) && (poll.ask)();
         if stop {
             self.set();
         }
@@ -158,14 +186,24 @@ mod tests {
         let entered = session.count();
         session.raise();
         assert_eq!(second.check(), Err(Error::Interrupted));
-        second.renewed(None).check().unwrap();
         session.work_since(session.count()).check().unwrap();
-        assert_eq!(second.renewed(Some(entered)).check(), Err(Error::Interrupted), "it was entered before");
-        let polled = second.renewed(None).with_poll(Arc::new(|| true));
+        assert_eq!(second.beside(entered).check(), Err(Error::Interrupted), "it was entered before");
+    }
+
+    #[test]
+    fn work_is_taken_up_again_wherever_it_is_known() {
+        let session = Interrupts::default();
+        let work = session.work_since(session.count());
+        let (held, polled) = (work.clone(), work.with_poll(Arc::new(|| true)));
+        session.raise();
+        assert_eq!(held.check(), Err(Error::Interrupted));
+        work.taken_up(session.count()).check().unwrap();
+        assert_eq!((held.check(), polled.check()), (Ok(()), Ok(())), "who was asked then has gone");
+        assert_eq!(work.with_poll(Arc::new(|| true)).check(), Err(Error::Interrupted));
         assert_eq!(
-            (polled.check(), session.count()),
+            (held.check(), session.count()),
             (Err(Error::Interrupted), 1),
-            "what one is told is no other's"
+            "what one work is told no other is"
         );
     }
 }

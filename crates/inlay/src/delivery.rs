@@ -5,7 +5,7 @@
 
 use crate::columns::{self, Consumed, Crew, Growth};
 use crate::host::{Host, interrupt_of};
-use crate::rest::Rest;
+use crate::rest::{Reading, Rest};
 use crate::result::{HostColumn, QueryResult};
 use inlay_exec::rows_size;
 use inlay_types::allocator::Hurry;
@@ -22,7 +22,7 @@ const HURRIED_BYTES: usize = 32 << 20;
 /// Rows for a host, which it gets as whole columns.
 pub struct Delivery {
     first: QueryResult,
-    rest: Option<Rest>,
+    rest: Option<(Reading, Rest)>,
     /// Looked at until all rows are there.
     interrupt: Interrupt,
 }
@@ -30,8 +30,9 @@ pub struct Delivery {
 impl Delivery {
     /// The rows of `first` and those behind them. `host` is asked meanwhile whether to end.
     pub fn new(first: QueryResult, rest: Option<Rest>, host: &Arc<dyn Host>) -> Self {
+        let rest = rest.map(|rest| (rest.reading(Some(host)), rest));
         let interrupt = match &rest {
-            Some(rest) => rest.interrupt(Some(host)),
+            Some((reading, rest)) => rest.interrupt(reading),
             None => interrupt_of(host),
         };
         Self { first: first.interrupted_by(interrupt.clone()), rest, interrupt }
@@ -96,7 +97,7 @@ impl Delivery {
 /// Batches in the order of rows, part by part.
 struct Parts {
     first: std::vec::IntoIter<Batch>,
-    rest: Option<Rest>,
+    rest: Option<(Reading, Rest)>,
     interrupt: Interrupt,
     /// The answer without rows, which has the workers.
     header: QueryResult,
@@ -114,7 +115,7 @@ impl Parts {
         if self.written >= 2 * PART_BYTES {
             self.given_back();
         }
-        if let Some(rest) = &self.rest {
+        if let Some((_, rest)) = &self.rest {
             rest.check(&self.interrupt)?;
         }
         let (mut part, mut bytes) = (Vec::new(), 0);
@@ -125,9 +126,9 @@ impl Parts {
             part.push(batch);
         }
         if part.is_empty()
-            && let Some(rest) = &self.rest
+            && let Some((reading, rest)) = &self.rest
         {
-            (part, bytes) = rest.read_reserved(&self.interrupt, PART_BYTES, &mut self.held)?;
+            (part, bytes) = rest.read_reserved(reading, PART_BYTES, &mut self.held)?;
         }
         self.written += bytes;
         if part.is_empty() {

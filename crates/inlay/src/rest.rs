@@ -48,8 +48,16 @@ pub struct Rest {
     text: String,
     rows: Arc<PendingRows>,
     budget: MemoryBudget,
-    /// Of the statement; that of each call that reads is made of it.
+    /// Of the query, whose operators have it as well: each call that reads takes it up again.
     interrupt: Interrupt,
+}
+
+/// A call that reads rows.
+pub(crate) struct Reading {
+    /// How many interrupts there had been when it began.
+    since: u64,
+    /// Who is asked meanwhile whether to end.
+    host: Option<Arc<dyn Host>>,
 }
 
 /// A query that waits.
@@ -93,10 +101,16 @@ impl Rest {
         }
     }
 
-    /// What ends a call that reads rows: interrupts since it was entered, or from now on, and what `host` says meanwhile.
-    pub(crate) fn interrupt(&self, host: Option<&Arc<dyn Host>>) -> Interrupt {
+    /// That a call begins to read rows, or began when its host says so.
+    pub(crate) fn reading(&self, host: Option<&Arc<dyn Host>>) -> Reading {
         let entered = host.and_then(|host| host.entered());
-        asking(self.interrupt.renewed(entered.map(|entered| entered.0)), host)
+        let since = entered.map_or_else(|| self.interrupt.count(), |entered| entered.0);
+        Reading { since, host: host.cloned() }
+    }
+
+    /// What ends the call besides the query, which does not run all the time.
+    pub(crate) fn interrupt(&self, reading: &Reading) -> Interrupt {
+        asking(self.interrupt.beside(reading.since), reading.host.as_ref())
     }
 
     /// Fails if the call was interrupted. Asked while its first rows are read: that it has more to do is known here alone.
@@ -111,21 +125,21 @@ impl Rest {
 
     /// Some more rows; `None` when there are no more. `host` is asked meanwhile whether to end.
     pub fn next(&self, host: Option<&Arc<dyn Host>>) -> Result<Option<QueryResult>> {
-        self.next_within(&self.interrupt(host))
+        self.next_within(&self.reading(host))
     }
 
-    /// Some more rows for a call that is ended by `interrupt`; `None` when there are no more.
-    fn next_within(&self, interrupt: &Interrupt) -> Result<Option<QueryResult>> {
-        let (batches, _) = self.read(interrupt, PART_BYTES)?;
+    /// Some more rows for a call; `None` when there are no more.
+    fn next_within(&self, reading: &Reading) -> Result<Option<QueryResult>> {
+        let (batches, _) = self.read(reading, PART_BYTES)?;
         Ok((!batches.is_empty()).then(|| self.header.with_batches(batches)))
     }
 
     /// The rows of `before` and all that are left.
     pub fn join(self, before: QueryResult, host: Option<&Arc<dyn Host>>) -> Result<QueryResult> {
         let (mut batches, mut held) = (before.into_batches()?, None);
-        let interrupt = self.interrupt(host);
+        let reading = self.reading(host);
         loop {
-            let (more, _) = self.read_reserved(&interrupt, PART_BYTES, &mut held)?;
+            let (more, _) = self.read_reserved(&reading, PART_BYTES, &mut held)?;
             if more.is_empty() {
                 return Ok(self.header.with_batches(batches));
             }
@@ -135,19 +149,19 @@ impl Rest {
 
     /// Computes all that is left, and keeps none of it.
     pub(crate) fn run_to_end(self, host: Option<&Arc<dyn Host>>) -> Result<()> {
-        let interrupt = self.interrupt(host);
-        while self.next_within(&interrupt)?.is_some() {}
+        let reading = self.reading(host);
+        while self.next_within(&reading)?.is_some() {}
         Ok(())
     }
 
     /// Some more batches and their bytes, which `held` is for from now on; none at the end.
     pub(crate) fn read_reserved(
         &self,
-        interrupt: &Interrupt,
+        reading: &Reading,
         bytes_wanted: usize,
         held: &mut Option<Reservation>,
     ) -> Result<(Vec<Batch>, usize)> {
-        let (batches, bytes) = self.read(interrupt, bytes_wanted)?;
+        let (batches, bytes) = self.read(reading, bytes_wanted)?;
         match held {
             None => *held = Some(self.budget.reserve(bytes)?),
             Some(held) => held.resize(held.bytes() + bytes)?,
@@ -155,13 +169,13 @@ impl Rest {
         Ok((batches, bytes as usize))
     }
 
-    fn read(&self, interrupt: &Interrupt, bytes_wanted: usize) -> Result<(Vec<Batch>, u64)> {
-        let part = self.read_part(interrupt, bytes_wanted);
+    fn read(&self, reading: &Reading, bytes_wanted: usize) -> Result<(Vec<Batch>, u64)> {
+        let part = self.read_part(reading, bytes_wanted);
         self.rows.settle();
         part
     }
 
-    fn read_part(&self, interrupt: &Interrupt, bytes_wanted: usize) -> Result<(Vec<Batch>, u64)> {
+    fn read_part(&self, reading: &Reading, bytes_wanted: usize) -> Result<(Vec<Batch>, u64)> {
         let mut rows = match self.rows.stream.try_lock() {
             Some(rows) => rows,
             // A function that this query calls is the one that reads: that never ends.
@@ -179,7 +193,7 @@ impl Rest {
             }
             .with_hint("fetch them first"));
         };
-        stream.set_interrupt(interrupt.clone());
+        stream.set_interrupt(asking(self.interrupt.taken_up(reading.since), reading.host.as_ref()));
         let part = caught(|| with_statement_stack(|| stream.next_part(bytes_wanted)));
         part.map_err(|error| error.in_text(&self.text))
     }
