@@ -146,12 +146,11 @@ pub extern "C" fn inlay_column_view(
         let result = result::of(result)?;
         result.check_column(column)?;
         let call = result.enter();
-        let whole = result.whole()?;
-        let view = &whole.views[column];
+        let (rows, view) = (result.whole()?, &result.shown().views[column]);
         let prepared = match view.get() {
             Some(known) => known,
             None => {
-                let made = of_result(&whole.rows, column, &call.limits()?)?;
+                let made = of_result(rows, column, &call.limits()?)?;
                 view.get_or_init(|| made)
             }
         };

@@ -108,7 +108,7 @@ pub extern "C" fn inlay_pending_finish(
             let message = "the statement was started by the process that this one was forked from";
             return Err(inlay::Error::Closed { message: message.to_string() });
         }
-        inlay_result::put(result, Ok(&session), |_| pending.finish())
+        inlay_result::put(result, Ok(&session), |_| Ok(pending.finish()?.into_parts()))
     })
 }
 

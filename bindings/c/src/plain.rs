@@ -27,15 +27,15 @@ fn column_of(
     let result = result::of(result)?;
     result.check_column(column)?;
     let call = result.enter();
-    let whole = result.whole()?;
-    let ty = &whole.rows.types()[column];
+    let (rows, plains) = (result.whole()?, &result.shown().plains);
+    let ty = &rows.types()[column];
     let (id, scale) = (id_of(ty), 10f64.powi(i32::from(digits_of(ty).1)));
-    if let Some(known) = whole.plains.lock().get(&(column, form)) {
+    if let Some(known) = plains.lock().get(&(column, form)) {
         return Ok((Arc::clone(known), id, scale));
     }
-    let made = Arc::new(forms::made(&whole.rows, column, form, &call.limits()?)?);
+    let made = Arc::new(forms::made(rows, column, form, &call.limits()?)?);
     // Who was faster has the one that stays.
-    let kept = Arc::clone(whole.plains.lock().entry((column, form)).or_insert(made));
+    let kept = Arc::clone(plains.lock().entry((column, form)).or_insert(made));
     Ok((kept, id, scale))
 }
 

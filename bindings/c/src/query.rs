@@ -4,7 +4,7 @@ use crate::connection::{self, Session, inlay_connection};
 use crate::failure::{ErrorOut, guard, inlay_status};
 use crate::pointers::{Freed, Handle, Made, Out, Shared, Text, free, given, here, make, null, owned, put_if};
 use crate::result::inlay_result;
-use inlay::{Parameters, Script};
+use inlay::{Extent, FIRST_BYTES, Parameters, Script};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
@@ -29,7 +29,14 @@ pub extern "C" fn inlay_query(
 ) -> inlay_status {
     guard(error, || {
         inlay_result::put(result, connection::of(connection), |call| {
-            call.connection().stream(sql.get("sql")?, &Parameters::default(), call.host())
+            let sql = sql.get("sql")?;
+            call.connection().stream_with(
+                sql,
+                Extent::Script,
+                &Parameters::default(),
+                call.host(),
+                FIRST_BYTES,
+            )
         })
     })
 }
@@ -80,7 +87,7 @@ pub extern "C" fn inlay_script_next(
         let call = script.session.enter();
         let answer = script.script.lock().next(&Parameters::default(), call.host())?;
         if let Some(cursor) = answer {
-            result.write(Shared::of(inlay_result::new(cursor, &script.session)));
+            result.write(Shared::of(inlay_result::new(cursor.into_parts(), &call, &script.session)));
         }
         Ok(())
     })

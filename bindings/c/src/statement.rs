@@ -7,9 +7,9 @@ use crate::kinds::{INLAY_TYPE_NULL, id_of, inlay_array, inlay_type_id};
 use crate::pointers::{
     Freed, Handle, Items, Made, Out, Shared, Text, free, given, here, make, owned, put, put_if, text_of,
 };
-use crate::result::inlay_result;
+use crate::result::{Answer, inlay_result};
 use inlay::{
-    Bindings, Cursor, Error, ErrorKind, ParameterShape, Parameters, PreparedStatement, Result,
+    Bindings, Error, ErrorKind, FIRST_BYTES, ParameterShape, Parameters, PreparedStatement, Result,
     StatementShape, Value, cast_value,
 };
 use parking_lot::Mutex;
@@ -48,11 +48,11 @@ impl inlay_statement {
     }
 
     /// Runs it with the values that are bound.
-    fn run(&self, call: &Call<'_>) -> Result<Cursor> {
+    fn run(&self, call: &Call<'_>) -> Result<Answer> {
         // The values are copied, so that binding does not wait for the statement.
         let parameters = self.bindings.lock().parameters()?.clone();
-        let cursor = self.statement.stream(&parameters, call.host());
-        cursor.map_err(|error| self.blamed(error, &parameters))
+        let answer = self.statement.stream_with(&parameters, call.host(), FIRST_BYTES);
+        answer.map_err(|error| self.blamed(error, &parameters))
     }
 
     /// The error with the first parameter whose value is none of the type that it is to have, if that is why.

@@ -117,40 +117,46 @@ static void in(long rounds) {
   CHECK(live == 0);
 }
 
-static void out(long rounds) {
-  for (long round = 0; round < rounds; round++) {
-    inlay_result *result = NULL;
-    struct ArrowArrayStream stream;
-    struct ArrowSchema schema;
-    struct ArrowArray array;
-    int64_t rows = 0;
-    OPEN();
-    FAILS(inlay_query(connection, "SELECT nope", &result, &error), INLAY_ERROR_UNDEFINED_COLUMN);
-    FAILS(inlay_result_arrow_stream(result, &stream, &error), INLAY_ERROR_INVALID_ARGUMENT);
-    CHECK(stream.release == NULL);
-    OK(inlay_query(connection, "SELECT range AS a, 'some text ' || range AS b, [range, 1] AS c FROM range(3000)", &result, &error));
-    OK(inlay_result_arrow_stream(result, &stream, &error));
-    if (round % 2 == 0) inlay_result_release(&result);
-    if (round % 3 == 0) {
-      inlay_disconnect(&connection);
-      inlay_close(&database);
-    }
-    if (round % 5 != 0) {
-      CHECK(stream.get_schema(&stream, &schema) == 0 && schema.n_children == 3);
-      schema.release(&schema);
-      while (stream.get_next(&stream, &array) == 0 && array.release != NULL) {
-        rows += array.length;
-        /* One that is kept outlives the stream. */
-        if (round % 7 == 0) stream.release(&stream);
-        array.release(&array);
-        if (round % 7 == 0) break;
-      }
-      CHECK(rows == 3000);
-    }
-    if (stream.release != NULL) stream.release(&stream);
-    inlay_result_release(&result);
-    CLOSE();
+/* One answer as a stream, of a connection that may be closed before it is read. */
+static void read_one(long round, int closes) {
+  inlay_result *result = NULL;
+  struct ArrowArrayStream stream;
+  struct ArrowSchema schema;
+  struct ArrowArray array;
+  int64_t rows = 0;
+  static inlay_error *error = NULL;
+  static inlay_database *database = NULL;
+  static inlay_connection *connection = NULL;
+  if (database == NULL) OK(inlay_open(NULL, NULL, &database, &error));
+  if (connection == NULL) OK(inlay_connect(database, &connection, &error));
+  FAILS(inlay_query(connection, "SELECT nope", &result, &error), INLAY_ERROR_UNDEFINED_COLUMN);
+  FAILS(inlay_result_arrow_stream(result, &stream, &error), INLAY_ERROR_INVALID_ARGUMENT);
+  CHECK(stream.release == NULL);
+  OK(inlay_query(connection, "SELECT range AS a, 'some text ' || range AS b, [range, 1] AS c FROM range(300)", &result, &error));
+  OK(inlay_result_arrow_stream(result, &stream, &error));
+  if (round % 2 == 0) inlay_result_release(&result);
+  if (closes) {
+    inlay_disconnect(&connection);
+    inlay_close(&database);
   }
+  if (round % 5 != 0) {
+    CHECK(stream.get_schema(&stream, &schema) == 0 && schema.n_children == 3);
+    schema.release(&schema);
+    while (stream.get_next(&stream, &array) == 0 && array.release != NULL) {
+      rows += array.length;
+      /* One that is kept outlives the stream. */
+      if (round % 7 == 0) stream.release(&stream);
+      array.release(&array);
+      if (round % 7 == 0) break;
+    }
+    CHECK(rows == 300);
+  }
+  if (stream.release != NULL) stream.release(&stream);
+  inlay_result_release(&result);
+}
+
+static void out(long rounds) {
+  for (long round = 0; round < rounds; round++) read_one(round, round % 50 == 0 || round + 1 == rounds);
 }
 
 int main(int count, char **given) {

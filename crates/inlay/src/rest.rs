@@ -148,7 +148,7 @@ impl Rest {
     }
 
     /// Computes all that is left, and keeps none of it.
-    pub(crate) fn run_to_end(self, host: Option<&Arc<dyn Host>>) -> Result<()> {
+    pub fn run_to_end(self, host: Option<&Arc<dyn Host>>) -> Result<()> {
         let reading = self.reading(host);
         while self.next_within(&reading)?.is_some() {}
         Ok(())

@@ -73,6 +73,12 @@ impl Cursor {
         Self { connection, header, row_count, first, rest, row: 0, part: None, turns: 0 }
     }
 
+    /// The rows that are there and were not read, and those that are still to be computed.
+    pub fn into_parts(mut self) -> (QueryResult, Option<Rest>) {
+        let Unread { first, rest, connection: _ } = self.take_rest();
+        (first, rest)
+    }
+
     /// The connection whose answer it is.
     pub fn connection(&self) -> &Connection {
         &self.connection
