@@ -300,24 +300,29 @@ impl State {
 }
 
 impl Target {
-    /// The parts of the table's name.
-    fn parts<'a>(&'a self, table: &'a str) -> Outcome<Vec<&'a str>> {
-        let place = [self.catalog.as_deref(), self.schema.as_deref()].into_iter().flatten();
-        if !self.temporary {
-            return Ok(place.chain([table]).collect());
+    /// The table's name. One that is not temporary is in the current schema unless another one is named: no temporary table of its
+    /// name is meant.
+    fn path(&self, table: &str, session: &Session) -> Outcome<String> {
+        let place = (self.catalog.as_deref(), self.schema.as_deref());
+        match (self.temporary, place) {
+            (true, (None, None)) => Ok(sql::path(["temp", table])),
+            (true, _) => {
+                let message = format!(
+                    "{TEMPORARY} is set, and {TARGET_CATALOG} or {TARGET_SCHEMA}: a temporary table is in none of them"
+                );
+                Err(Failure::state(message))
+            }
+            (false, (None, None)) => {
+                let engine = &session.engine;
+                Ok(sql::path([&*engine.catalog()?, &*engine.schema()?, table]))
+            }
+            (false, (catalog, schema)) => Ok(sql::path([catalog, schema, Some(table)].into_iter().flatten())),
         }
-        if place.count() > 0 {
-            let message = format!(
-                "{TEMPORARY} is set, and {TARGET_CATALOG} or {TARGET_SCHEMA}: a temporary table is in none"
-            );
-            return Err(Failure::state(message));
-        }
-        Ok(vec!["temp", table])
     }
 
     /// Loads rows in one transaction; columns of a table that exists are found by name.
     fn load(&self, table: &str, session: &Session, bound: &Bound, entered: Entered) -> Outcome<QueryResult> {
-        let path = sql::path(self.parts(table)?);
+        let path = self.path(table, session)?;
         let kind = if self.temporary { "TEMPORARY TABLE" } else { "TABLE" };
         let rows = sql::ident(LOADED);
         let create = |create: &str| format!("{create} {path} AS SELECT * FROM {rows}");
@@ -360,7 +365,8 @@ impl Answer {
     pub fn row_count(&self) -> i64 {
         match self {
             Self::One(cursor) => cursor.row_count().map_or(-1, |count| count as i64),
-            Self::Many(rows) => rows.batches.iter().map(|batch| batch.len() as i64).sum(),
+            // Of which run?
+            Self::Many(_) => -1,
         }
     }
 
