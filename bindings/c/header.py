@@ -285,12 +285,14 @@ def statuses() -> list[tuple[str, int, str]]:
 
 
 MACRO = re.compile(r"^macro_rules! (\w+) \{\n    \(\$\((.*)\)\*\) => \{\$\(\n(.*?)^    \)\*\};\n\}\n", re.M | re.S)
+# Documentation that the compiler puts together.
+CONCATENATED = re.compile(r"#\[doc = concat!\((.*)\)\]")
 # What a piece of a macro's pattern takes, by its kind.
 PIECES = {"ident": r"\w+", "literal": r'"[^"]*"', "ty": r"[^;]+?", "expr": r"[^;]+?"}
 
 
 def pattern_of(macro: str) -> str:
-    """A macro's pattern as a regular expression. Documentation and arguments are the only repetitions that there are."""
+    """A macro's pattern as a regular expression, in which only documentation and arguments are repeated."""
     made = re.escape(" ".join(macro.split()))
     made = made.replace(re.escape("$(#[$doc:meta])* "), r"(?P<docs>(?:///[^\n]*\n\s*)+)")
     made = made.replace(re.escape("$($argument:ident: $type:ty),*"), r"(?P<arguments>[^()]*)")
@@ -313,9 +315,8 @@ def written_out(text: str) -> str:
             arguments = " ".join(f"{argument}," for argument in split(known.pop("arguments", "")))
             one = one.replace("$($argument: $type,)*", arguments)
             for piece, value in known.items():
-                one = re.sub(rf"\${piece}\b", lambda _: " ".join(value.split()), one)
-            one = re.sub(r"#\[doc = concat!\((.*)\)\]", lambda found: "/// " + "".join(re.findall(r'"([^"]*)"', found[1])), one)
-            made.append(one)
+                one = re.sub(rf"\${piece}\b", " ".join(value.split()).replace("\\", r"\\"), one)
+            made.append(CONCATENATED.sub(lambda doc: "/// " + "".join(re.findall(r'"([^"]*)"', doc[1])), one))
         left = re.sub(pattern_of(pattern), "", call[1]).strip()
         if left:
             raise ValueError(f"{name}: not understood: {left}")
