@@ -134,6 +134,21 @@ class InlayConnection : public Fixture<adbc_validation::ConnectionTest> {};
 ADBCV_TEST_CONNECTION(InlayConnection)
 
 class InlayStatement : public Fixture<adbc_validation::StatementTest> {
+ public:
+  // In place of the suite's: nanoseconds that microseconds cannot hold are refused, not rounded.
+  void TestSqlIngestDuration() {
+    ASSERT_NO_FATAL_FAILURE((TestSqlIngestTemporalType<NANOARROW_TYPE_DURATION, NANOARROW_TIME_UNIT_SECOND>(nullptr)));
+    ASSERT_NO_FATAL_FAILURE((TestSqlIngestTemporalType<NANOARROW_TYPE_DURATION, NANOARROW_TIME_UNIT_MILLI>(nullptr)));
+    ASSERT_NO_FATAL_FAILURE((TestSqlIngestTemporalType<NANOARROW_TYPE_DURATION, NANOARROW_TIME_UNIT_MICRO>(nullptr)));
+  }
+  void TestSqlIngestTimestampTz() {
+    for (const char *zone : {"UTC", "America/Los_Angeles"}) {
+      ASSERT_NO_FATAL_FAILURE((TestSqlIngestTemporalType<NANOARROW_TYPE_TIMESTAMP, NANOARROW_TIME_UNIT_SECOND>(zone)));
+      ASSERT_NO_FATAL_FAILURE((TestSqlIngestTemporalType<NANOARROW_TYPE_TIMESTAMP, NANOARROW_TIME_UNIT_MILLI>(zone)));
+      ASSERT_NO_FATAL_FAILURE((TestSqlIngestTemporalType<NANOARROW_TYPE_TIMESTAMP, NANOARROW_TIME_UNIT_MICRO>(zone)));
+    }
+  }
+
  protected:
   // Moments without a zone keep their unit; those with one have microseconds, and so have intervals.
   void ValidateIngestedTemporalData(struct ArrowArrayView *values, ArrowType type, enum ArrowTimeUnit unit, const char *zone) override {
