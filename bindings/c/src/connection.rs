@@ -297,8 +297,8 @@ pub extern "C" fn inlay_connection_id(connection: Handle<'_, inlay_connection>) 
     plain(0, || connection.map(|connection| connection.session.connection.id()))
 }
 
-/// Ends the statement that runs on a connection soon, with INLAY_ERROR_INTERRUPTED; one that begins later is not touched. Any thread
-/// may call it at any time.
+/// Ends all calls of a connection that have begun soon, with INLAY_ERROR_INTERRUPTED; one that begins later is not touched, unless it
+/// reads rows of an answer that waited to be computed. Any thread may call it at any time.
 #[unsafe(no_mangle)]
 pub extern "C" fn inlay_interrupt(connection: Handle<'_, inlay_connection>) {
     plain((), || connection.map(|connection| connection.session.connection.interrupt()));

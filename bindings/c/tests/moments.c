@@ -75,7 +75,7 @@ static void when_started(void) {
   CLOSE();
 }
 
-/* Between two calls that read one answer, nothing runs. */
+/* While nothing runs, what begins later is not ended; of an answer whose rows are still to be computed the next read is. */
 static void while_idle(void) {
   OPEN();
   inlay_result *result = NULL;
@@ -84,11 +84,18 @@ static void while_idle(void) {
   OK(inlay_query(connection, "SELECT range, 'a text of some length ' || range FROM range(3000000)", &result, &error));
   do {
     inlay_interrupt(connection);
+    CHECK(number(connection, "SELECT 1") == 1);
     inlay_chunk_free(&chunk);
     OK(inlay_result_next_chunk(result, &chunk, &error));
     rows += inlay_chunk_row_count(chunk);
   } while (chunk != NULL);
   CHECK(rows == 3000000);
+  inlay_result_release(&result);
+  OK(inlay_query(connection, "SELECT range, 'a text of some length ' || range FROM range(10000000)", &result, &error));
+  inlay_interrupt(connection);
+  inlay_array view;
+  FAILS(inlay_column_view(result, 0, &view, &error), INLAY_ERROR_INTERRUPTED);
+  CHECK(number(connection, "SELECT 1") == 1);
   inlay_result_release(&result);
   for (int round = 0; round < 1000; round++) {
     inlay_interrupt(connection);

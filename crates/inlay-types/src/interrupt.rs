@@ -1,8 +1,9 @@
 //! Cancellation: a flag that every loop over data looks at once per morsel.
 //!
 //! A session counts its interrupts ([`Interrupts`]). Each piece of its work knows how many there had been when it began ([`Interrupt`]):
-//! one that comes later ends it, one that came before does not. So nothing is taken back between two pieces of work, and of work that
-//! is done side by side none misses what another one saw.
+//! one that comes later ends it, one that came before does not. So of work that is done side by side none misses what another one saw.
+//! Work that rests, such as rows that wait to be read, is ended by an interrupt meanwhile, unless the session did something else since
+//! ([`Interrupts::settle`]).
 
 use crate::{Error, Result};
 use std::fmt;
@@ -15,17 +16,33 @@ pub type InterruptPoll = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// How often a session was interrupted; clones are of the same session.
 #[derive(Clone, Debug, Default)]
-pub struct Interrupts(Arc<AtomicU64>);
+pub struct Interrupts(Arc<Counts>);
+
+#[derive(Debug, Default)]
+struct Counts {
+    all: AtomicU64,
+    settled: AtomicU64,
+}
 
 impl Interrupts {
     /// Ends all work that has begun.
     pub fn raise(&self) {
-        self.0.fetch_add(1, Ordering::SeqCst);
+        self.0.all.fetch_add(1, Ordering::SeqCst);
     }
 
     /// How many there were.
     pub fn count(&self) -> u64 {
-        self.0.load(Ordering::SeqCst)
+        self.0.all.load(Ordering::SeqCst)
+    }
+
+    /// Those that there were have ended what they ended: work that rests now is not.
+    pub fn settle(&self) {
+        self.0.settled.fetch_max(self.count(), Ordering::SeqCst);
+    }
+
+    /// How many are settled: later ones end work that rests.
+    pub fn settled(&self) -> u64 {
+        self.0.settled.load(Ordering::SeqCst)
     }
 
     /// Work that began when there had been so many.
@@ -92,9 +109,9 @@ impl Interrupt {
         Self { deadline, ..self.clone() }
     }
 
-    /// How many interrupts of the session there were.
-    pub fn count(&self) -> u64 {
-        self.work.session.as_ref().map_or(0, Interrupts::count)
+    /// The interrupts of the session, if it is work of one.
+    pub fn session(&self) -> Option<&Interrupts> {
+        self.work.session.as_ref()
     }
 
     /// Work that rested is taken up again: all clones end by interrupts beyond so many from now on, and who was asked before is not asked
@@ -126,7 +143,7 @@ impl Interrupt {
     fn is_raised(&self) -> bool {
         let Work { flag, session, since, .. } = &*self.work;
         let is_interrupted =
-            |session: &Interrupts| session.0.load(Ordering::Relaxed) != since.load(Ordering::Relaxed);
+            |session: &Interrupts| session.0.all.load(Ordering::Relaxed) != since.load(Ordering::Relaxed);
         flag.load(Ordering::Relaxed) || session.as_ref().is_some_and(is_interrupted)
     }
 
@@ -187,6 +204,9 @@ mod tests {
         session.raise();
         assert_eq!(second.check(), Err(Error::Interrupted));
         session.work_since(session.count()).check().unwrap();
+        assert_eq!((session.settled(), session.count()), (0, 1), "what rests is ended");
+        session.settle();
+        assert_eq!(session.settled(), 1);
         assert_eq!(second.beside(entered).check(), Err(Error::Interrupted), "it was entered before");
     }
 

@@ -399,6 +399,7 @@ impl Connection {
         };
         // Closed while this waited for another statement.
         self.check_open()?;
+        self.0.interrupts.settle();
         self.check_since(entered)?;
         let poll = host.and_then(poll_of);
         let poll = match &self.0.nested {
@@ -416,6 +417,8 @@ impl Connection {
             session.transaction = None;
         }
         self.0.has_transaction.store(session.transaction.is_some(), Ordering::Release);
+        // Rows that wait are not ended by what ended this statement.
+        self.0.interrupts.settle();
         self.0.progress.clear();
         drop(session);
         let ran = self.0.running.lock().take();
@@ -432,8 +435,8 @@ impl Connection {
         self.guarded(|_, _| self.database()?.backup(path), None)
     }
 
-    /// Ends the running statement soon, with [`Error::Interrupted`], and calls of a host that were entered before; what begins later
-    /// is not touched. May be called from any thread.
+    /// Ends the running statement soon, with [`Error::Interrupted`], calls of a host that were entered before, and rows that wait to be
+    /// read, unless a statement comes between; what begins later is not touched. May be called from any thread.
     pub fn interrupt(&self) {
         self.0.interrupts.raise();
     }

@@ -14,7 +14,7 @@ use inlay_sql::plan::{Expr, Plan};
 use inlay_sql::with_statement_stack;
 use inlay_types::arrow::{ArrowArray, Exporter, StringLayout};
 use inlay_types::limits;
-use inlay_types::{Batch, Error, Interrupt, MemoryBudget, Reservation, Result};
+use inlay_types::{Batch, Error, Interrupt, Interrupts, MemoryBudget, Reservation, Result};
 use parking_lot::Mutex;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -101,10 +101,11 @@ impl Rest {
         }
     }
 
-    /// That a call begins to read rows, or began when its host says so.
+    /// That a call begins to read rows, or began when its host says so. An interrupt while the rows waited ends it, too.
     pub(crate) fn reading(&self, host: Option<&Arc<dyn Host>>) -> Reading {
+        let settled = self.interrupt.session().map_or(0, Interrupts::settled);
         let entered = host.and_then(|host| host.entered());
-        let since = entered.map_or_else(|| self.interrupt.count(), |entered| entered.0);
+        let since = entered.map_or(settled, |entered| entered.0.min(settled));
         Reading { since, host: host.cloned() }
     }
 
@@ -115,7 +116,15 @@ impl Rest {
 
     /// Fails if the call was interrupted. Asked while its first rows are read: that it has more to do is known here alone.
     pub(crate) fn check(&self, interrupt: &Interrupt) -> Result<()> {
-        interrupt.check().map_err(|error| error.in_text(&self.text))
+        self.told(interrupt.check())
+    }
+
+    /// An outcome as an error of the statement; what an interrupt ended once it does not end again.
+    fn told<T>(&self, outcome: Result<T>) -> Result<T> {
+        if let (Err(Error::Interrupted), Some(session)) = (&outcome, self.interrupt.session()) {
+            session.settle();
+        }
+        outcome.map_err(|error| error.in_text(&self.text))
     }
 
     /// What the database lets go of when it closes.
@@ -195,7 +204,7 @@ impl Rest {
         };
         stream.set_interrupt(asking(self.interrupt.taken_up(reading.since), reading.host.as_ref()));
         let part = caught(|| with_statement_stack(|| stream.next_part(bytes_wanted)));
-        part.map_err(|error| error.in_text(&self.text))
+        self.told(part)
     }
 }
 

@@ -359,9 +359,9 @@ fn rows_of_a_join_of_inequalities_are_not_sorted_at_once() {
     assert!(more >= 2 * 2 * 400_000 / 131_072, "{more} looks more than {base}");
 }
 
-/// An interrupt while nothing runs is over when something does: also for rows of an earlier statement that wait.
+/// An interrupt while nothing runs is over when a statement does: also for rows of an earlier one, which it ended else.
 #[test]
-fn an_interrupt_while_nothing_runs_ends_nothing() {
+fn an_interrupt_while_nothing_runs_is_over_with_the_next_statement() {
     let database = Database::open(":memory:", &[]).unwrap();
     let connection = database.connect();
     let sql = "SELECT range, 'some text ' || range FROM range(10000000)";
@@ -372,9 +372,6 @@ fn an_interrupt_while_nothing_runs_ends_nothing() {
     let mut read = 0;
     while let Some(batch) = rows.next_batch(None).unwrap() {
         read += batch.len();
-        if read < 5_000_000 {
-            connection.interrupt();
-        }
     }
     assert_eq!(read, 10_000_000);
 }
