@@ -2,7 +2,7 @@
 # into .venv. Any target may be typed first: each builds what it needs, and nothing that is up to date.
 #
 #   make demo     TPC-H at scale 1: 22 queries, answers checked, chart written        INLAY_DEMO_SF=0.1 for a quick one
-#   make test     unit tests of the crates, then everything that goes through Python   PROFILE=release for what is published
+#   make test     unit tests of the crates, then everything that goes through Python, and the C library   PROFILE=release for what is published
 #   make check    formatters, linters and type checkers; fast checks first
 #
 # While working (CONTRIBUTING.md has a table):
@@ -13,6 +13,7 @@
 #   make c        the C library, built                                                 PROFILE=release for what is installed
 #   make install  the C library, its headers and what finds them                       PREFIX=/usr/local PROFILE=release
 #   make test-c   programs in C and C++ against it                                     ARGS="-k static"
+#   make test-adbc ADBC's validation suite against it                                  ADBC=~/arrow-adbc
 #   make shell    the shell, built and started                                         ARGS="trips.inlay"
 #
 # Long ones, each with the release build:
@@ -37,6 +38,8 @@ QUERIES ?= 200000
 MINUTES ?= 60
 ARGS ?=
 PREFIX ?= /usr/local
+# Where tests install the C library.
+C_PREFIX := $(CURDIR)/target/c/$(PROFILE)
 # Python tests run in as many processes as there are cores, four at most: some take a gigabyte.
 JOBS ?= $(shell n=$$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN); echo $$((n > 4 ? 4 : n)))
 
@@ -55,7 +58,7 @@ RUST_SOURCES := $(shell find crates cli bindings -type f \( -name '*.rs' -o -nam
 	-not -path '*/target/*' -not -path '*/tests/*' -not -path 'bindings/c/*' 2>/dev/null)
 PYTHON_SOURCES := $(shell find bindings/python/python -type f \( -name '*.py' -o -name '*.pyi' -o -name 'py.typed' \))
 
-.PHONY: setup demo shell test test-rust test-python test-c quick sql python bench crash check check-python check-rust check-deep miri \
+.PHONY: setup demo shell test test-rust test-python test-c test-c-short test-adbc quick sql python bench crash check check-python check-rust check-deep miri \
 	build-tests fuzz-sql fuzz-text fuzz-files fuzz-functions c install bench-c
 .DELETE_ON_ERROR:
 
@@ -103,7 +106,7 @@ demo:
 shell: setup
 	$(BIN)/inlay $(ARGS)
 
-test: test-rust test-python
+test: test-rust test-python test-c-short
 
 # All test programs, without running any.
 build-tests:
@@ -134,14 +137,28 @@ install: c
 	bindings/c/install.sh target/$(PROFILE) $(PREFIX) $(shell cargo pkgid -p inlay-c | sed 's/.*[\#@]//')
 
 test-c: $(TOOLS)
-	PROFILE=$(PROFILE) $(BIN)/python -m pytest bindings/c/tests $(ARGS)
+	$(MAKE) --no-print-directory install PREFIX=$(C_PREFIX)
+	INLAY_C_PREFIX=$(C_PREFIX) $(BIN)/python -m pytest -n $(JOBS) bindings/c/tests $(ARGS)
 
-# Needs SQLite's header and library. ARGS="7 /tmp": rounds, and a folder for the files.
+# What each change has to pass.
+test-c-short: $(TOOLS)
+	$(MAKE) --no-print-directory install PREFIX=$(C_PREFIX)
+	INLAY_C_PREFIX=$(C_PREFIX) $(BIN)/python -m pytest -n $(JOBS) bindings/c/tests/test_c.py $(ARGS)
+
+# ADBC's validation suite. Needs googletest. ADBC: a checkout of apache/arrow-adbc; ARGS="--gtest_filter=*Ingest*".
+test-adbc:
+	$(MAKE) --no-print-directory install PREFIX=$(C_PREFIX)
+	bindings/c/tests/validation.sh $(ADBC) $(C_PREFIX)/lib/libinlay.so $(ARGS)
+
+BENCH_C = cc -std=c11 -O2 -Itarget/c/release/include -Ltarget/c/release/lib -Wl,-rpath,$(CURDIR)/target/c/release/lib
+
+# Needs SQLite's header and library. ARGS="7 /tmp": rounds, and a folder for the files; SF: the scale of the table that is scanned.
 bench-c:
-	$(MAKE) install PREFIX=$(CURDIR)/target/c PROFILE=release
-	cc -std=c11 -O2 -Itarget/c/include bindings/c/bench/points.c -o target/c/points -Ltarget/c/lib -Wl,-rpath,$(CURDIR)/target/c/lib \
-		-linlay -lsqlite3
+	$(MAKE) install PREFIX=$(CURDIR)/target/c/release PROFILE=release
+	$(BENCH_C) bindings/c/bench/points.c -o target/c/points -linlay -lsqlite3
+	$(BENCH_C) bindings/c/bench/scan.c -o target/c/scan -linlay
 	target/c/points $(ARGS)
+	target/c/scan $(SF)
 
 # Python's tools beside Clippy, which waits for one crate after the other.
 check:

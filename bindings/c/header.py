@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import sys
+import textwrap
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -43,7 +44,7 @@ FILES = [
     ("functions/scalar", "Scalar functions"),
     ("functions/aggregate", "Aggregate functions"),
     ("functions/table", "Table functions"),
-    ("adbc", "ADBC"),
+    ("../../adbc/src/entry", "ADBC"),
 ]
 
 BEFORE = """\
@@ -283,11 +284,51 @@ def statuses() -> list[tuple[str, int, str]]:
     return [(f"INLAY_ERROR_{name(kind)}", int(code), f"{doc} SQLSTATE {state}.") for doc, kind, code, state in found]
 
 
+MACRO = re.compile(r"^macro_rules! (\w+) \{\n    \(\$\((.*)\)\*\) => \{\$\(\n(.*?)^    \)\*\};\n\}\n", re.M | re.S)
+# Documentation that the compiler puts together.
+CONCATENATED = re.compile(r"#\[doc = concat!\((.*)\)\]")
+# What a piece of a macro's pattern takes, by its kind.
+PIECES = {"ident": r"\w+", "literal": r'"[^"]*"', "ty": r"[^;]+?", "expr": r"[^;]+?"}
+
+
+def pattern_of(macro: str) -> str:
+    """A macro's pattern as a regular expression, in which only documentation and arguments are repeated."""
+    made = re.escape(" ".join(macro.split()))
+    made = made.replace(re.escape("$(#[$doc:meta])* "), r"(?P<docs>(?:///[^\n]*\n\s*)+)")
+    made = made.replace(re.escape("$($argument:ident: $type:ty),*"), r"(?P<arguments>[^()]*)")
+    made = re.sub(r"\\\$(\w+):(\w+)", lambda found: f"(?P<{found[1]}>{PIECES[found[2]]})", made)
+    return made.replace("\\ ", r"\s+")
+
+
+def written_out(text: str) -> str:
+    """The text with items of a macro as the compiler sees them."""
+    for macro in MACRO.finditer(text):
+        name, pattern, body = macro.groups()
+        call = re.search(rf"^{name}! \{{\n(.*?)^\}}\n", text, re.M | re.S)
+        if call is None:
+            raise ValueError(f"{name} is not called")
+        made = []
+        for entry in re.finditer(pattern_of(pattern), call[1]):
+            one, known = body, entry.groupdict()
+            docs = [line.strip() for line in known.pop("docs", "").splitlines()]
+            one = one.replace("$(#[$doc])*", f"\n{8 * ' '}".join(filter(None, docs)))
+            arguments = " ".join(f"{argument}," for argument in split(known.pop("arguments", "")))
+            one = one.replace("$($argument: $type,)*", arguments)
+            for piece, value in known.items():
+                one = re.sub(rf"\${piece}\b", " ".join(value.split()).replace("\\", r"\\"), one)
+            made.append(CONCATENATED.sub(lambda doc: "/// " + "".join(re.findall(r'"([^"]*)"', doc[1])), one))
+        left = re.sub(pattern_of(pattern), "", call[1]).strip()
+        if left:
+            raise ValueError(f"{name}: not understood: {left}")
+        text = text.replace(call[0], textwrap.dedent("".join(made)))
+    return MACRO.sub("", text)
+
+
 def items() -> list[tuple[str, list[re.Match[str]]]]:
     """What each file has for the header."""
     found = []
     for file, heading in FILES:
-        text = (SOURCES / f"{file}.rs").read_text()
+        text = written_out((SOURCES / f"{file}.rs").read_text())
         matches = list(ITEM.finditer(text))
         exported = re.findall(r"^pub (?:unsafe )?extern \"C\" fn (\w+)", text, re.M)
         read = [match["function"] for match in matches if match["function"]]

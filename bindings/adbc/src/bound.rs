@@ -2,8 +2,7 @@
 
 use crate::failure::{Failure, Outcome};
 use inlay::types::arrow::{ArrowArray, ArrowField, ArrowRecords, ArrowSchema, StreamReader};
-use inlay::types::{Interrupt, MemoryBudget};
-use inlay::{ArrowStreamTable, ArrowTable, Parameters, ScanRequest, TableSource, Value};
+use inlay::{ArrowStreamTable, ArrowTable, Limits, Parameters, ScanRequest, TableSource, Value};
 use std::sync::Arc;
 
 /// What EXPLAIN calls bound rows.
@@ -31,19 +30,20 @@ impl Bound {
     }
 
     /// Each row as the parameters of one run, by position or by the columns' names.
-    pub fn parameters(&self, by_name: bool) -> Outcome<Vec<Parameters>> {
+    pub fn parameters(&self, by_name: bool, limits: Limits) -> Outcome<Vec<Parameters>> {
         let columns = self.0.columns();
         let request = ScanRequest {
             columns: (0..columns.len()).collect(),
             filters: Vec::new(),
             any_of: Vec::new(),
-            budget: MemoryBudget::unlimited(),
-            interrupt: Interrupt::new(),
+            budget: limits.budget,
+            interrupt: limits.interrupt.clone(),
         };
         let scan = self.0.scan(request)?;
         let mut sets = Vec::new();
         while let Some(task) = scan.next_task()? {
             for batch in task {
+                limits.interrupt.check()?;
                 let batch = batch?;
                 for row in 0..batch.len() {
                     let values: Vec<Value> = batch.columns().iter().map(|column| column.get(row)).collect();

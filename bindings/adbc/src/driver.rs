@@ -13,7 +13,9 @@ use crate::ffi::{
 use crate::metadata::{self, Depth, Wanted};
 use crate::statement::StatementHandle;
 use crate::statistics::{self, Asked};
-use inlay::types::arrow::{ArrowArray, ArrowArrayStream, ArrowSchema, Exporter, StreamReader, StringLayout};
+use inlay::types::arrow::{
+    ArrowArray, ArrowArrayStream, ArrowSchema, Exporter, StreamReader, StringLayout, stream,
+};
 use inlay::{Error, QueryResult};
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
@@ -111,7 +113,7 @@ fn stream_of(result: QueryResult) -> ArrowArrayStream {
     let exporter = Exporter::new(result.names(), result.types()).with_strings(StringLayout::Utf8);
     let rows = 0..result.row_count();
     let array = result.arrow_array(&exporter, rows);
-    exporter.stream_arrays(std::iter::once(array))
+    stream::export(move || exporter.schema().requiring(&metadata::REQUIRED), std::iter::once(array))
 }
 
 // Databases.

@@ -9,7 +9,7 @@
 //! A handle points to a box of ours. Only Cancel may be called while another call on the same handle runs; what both
 //! need is shared and locked.
 //!
-//! A library that links this crate exports [`init`] under a name of its own: the Python package as `inlay_adbc_init`.
+//! A library that links this crate exports what is in [`entry`]: the Python package and the C library do.
 //! Source: <https://arrow.apache.org/adbc/current/format/specification.html>, `adbc.h` 1.1.0.
 
 mod arguments;
@@ -17,6 +17,7 @@ mod bound;
 mod connection;
 mod database;
 mod driver;
+pub mod entry;
 mod failure;
 mod ffi;
 mod metadata;
@@ -24,5 +25,4 @@ mod statement;
 mod statistics;
 mod union;
 
-pub use driver::init;
 pub use ffi::{AdbcError, AdbcStatusCode};

@@ -65,6 +65,17 @@ fn info_schema() -> ArrowSchema {
     schema_of("+s", "", 0, vec![code, union], None)
 }
 
+/// Fields of the nested tables that ADBC describes as "not null".
+pub const REQUIRED: [&str; 7] = [
+    "table_name",
+    "table_type",
+    "column_name",
+    "constraint_type",
+    "constraint_column_names",
+    "fk_table",
+    "fk_column_name",
+];
+
 /// Kinds of tables, as GetObjects names them.
 const TABLE_TYPES: &str = "SELECT unnest(['BASE TABLE', 'LOCAL TEMPORARY', 'VIEW']) AS table_type";
 
@@ -191,13 +202,13 @@ fn columns_sql(condition: &str) -> String {
     let nothing =
         |names: &[&str]| names.iter().map(|name| format!("{name}: NULL")).collect::<Vec<_>>().join(", ");
     format!(
-        "SELECT list({{column_name: c.column_name, ordinal_position: c.ordinal_position, \
+        "SELECT coalesce(list({{column_name: c.column_name, ordinal_position: c.ordinal_position, \
          remarks: c.\"COLUMN_COMMENT\", xdbc_data_type: NULL, xdbc_type_name: c.data_type, \
          xdbc_column_size: coalesce(c.character_maximum_length, c.numeric_precision), \
          xdbc_decimal_digits: c.numeric_scale, xdbc_num_prec_radix: c.numeric_precision_radix, \
          xdbc_nullable: (c.is_nullable = 'YES')::INTEGER, xdbc_column_def: c.column_default, {}, \
          xdbc_is_nullable: c.is_nullable, {}, xdbc_is_generatedcolumn: c.is_generated <> 'NEVER'}} \
-         ORDER BY c.ordinal_position) FROM information_schema.columns c \
+         ORDER BY c.ordinal_position), []) FROM information_schema.columns c \
          WHERE c.table_catalog = t.table_catalog AND c.table_schema = t.table_schema AND c.table_name = t.table_name \
          AND {condition}",
         nothing(&["xdbc_sql_data_type", "xdbc_datetime_sub", "xdbc_char_octet_length"]),
@@ -206,14 +217,14 @@ fn columns_sql(condition: &str) -> String {
 }
 
 /// NOT NULL is a property of columns in ADBC.
-const CONSTRAINTS: &str = "SELECT list({constraint_name: k.constraint_name, constraint_type: k.constraint_type, \
+const CONSTRAINTS: &str = "SELECT coalesce(list({constraint_name: k.constraint_name, constraint_type: k.constraint_type, \
     constraint_column_names: (SELECT coalesce(list(u.column_name ORDER BY u.ordinal_position), []) \
     FROM information_schema.key_column_usage u WHERE u.table_catalog = k.table_catalog \
     AND u.table_schema = k.table_schema AND u.table_name = k.table_name AND u.constraint_name = k.constraint_name), \
     constraint_column_usage: (SELECT list({fk_catalog: r.table_catalog, fk_db_schema: r.table_schema, \
     fk_table: r.table_name, fk_column_name: r.column_name}) FROM information_schema.constraint_column_usage r \
     WHERE r.constraint_catalog = k.constraint_catalog AND r.constraint_schema = k.constraint_schema \
-    AND r.constraint_name = k.constraint_name AND r.constraint_type = 'FOREIGN KEY')} ORDER BY k.constraint_name) \
+    AND r.constraint_name = k.constraint_name AND r.constraint_type = 'FOREIGN KEY')} ORDER BY k.constraint_name), []) \
     FROM information_schema.table_constraints k WHERE k.table_catalog = t.table_catalog \
     AND k.table_schema = t.table_schema AND k.table_name = t.table_name \
     AND k.constraint_type IN ('PRIMARY KEY', 'UNIQUE', 'CHECK', 'FOREIGN KEY') \

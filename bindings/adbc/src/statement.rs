@@ -6,7 +6,10 @@ use crate::failure::{Failure, Outcome};
 use inlay::types::arrow::export::schema_of;
 use inlay::types::arrow::ffi::FLAG_NULLABLE;
 use inlay::types::arrow::{ArrowArrayStream, ArrowSchema, Exporter, StringLayout};
-use inlay::{Cursor, Extent, Host, ParameterShape, Parameters, QueryResult, Tables, sql};
+use inlay::types::{Batch, LogicalType, Vector};
+use inlay::{
+    Cursor, Entered, Extent, Host, HostScope, HostTable, ParameterShape, Parameters, QueryResult, Tables, sql,
+};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
@@ -78,7 +81,50 @@ impl Mode {
 }
 
 /// What a run gave.
-pub struct Answer(Cursor);
+pub enum Answer {
+    /// Of one run.
+    One(Box<Cursor>),
+    /// Of a run for each bound row, one behind the other.
+    Many(Rows),
+}
+
+/// Rows of several runs, as columns of one type each.
+pub struct Rows {
+    exporter: Exporter,
+    batches: Vec<Batch>,
+}
+
+/// Who statements of a call ask: an interrupt since it began ends it, also between its phases.
+struct Called {
+    entered: Entered,
+    tables: Tables,
+}
+
+impl Host for Called {
+    fn find_table(&self, name: &str, _scope: HostScope) -> inlay::Result<Option<HostTable>> {
+        Ok(self.tables.get(name).cloned())
+    }
+
+    fn gives_tables(&self) -> bool {
+        !self.tables.as_slice().is_empty()
+    }
+
+    fn is_interrupted(&self) -> bool {
+        false
+    }
+
+    fn has_signals(&self) -> bool {
+        false
+    }
+
+    fn entered(&self) -> Option<Entered> {
+        Some(self.entered)
+    }
+}
+
+fn called(entered: Entered, tables: Tables) -> Arc<dyn Host> {
+    Arc::new(Called { entered, tables })
+}
 
 impl StatementHandle {
     /// A statement of an open connection.
@@ -134,9 +180,10 @@ impl StatementHandle {
         found.ok_or_else(|| Failure::not_set(name))
     }
 
-    /// Whether there is something to run; statements are kept parsed by the connection.
+    /// Reads what is to be run; statements are kept parsed by the connection.
     pub fn prepare(&self) -> Outcome<()> {
-        self.state.lock().text().map(|_| ())
+        self.session.engine.script(self.state.lock().text()?)?;
+        Ok(())
     }
 
     /// Ends what runs on the connection.
@@ -146,40 +193,74 @@ impl StatementHandle {
 
     /// Runs the statement once for each bound row, or loads the bound rows.
     pub fn execute(&self) -> Outcome<Answer> {
+        let entered = self.session.engine.enter();
         let mut state = self.state.lock();
         let bound = state.bound.take();
-        let rows = match &state.target.table {
+        match &state.target.table {
             Some(table) => {
                 let bound = bound.ok_or_else(nothing_bound)?;
-                self.whole(state.target.load(table, &self.session, &bound)?)
+                Ok(self.whole(state.target.load(table, &self.session, &bound, entered)?))
             }
-            None => self.run(state.text()?, bound, state.by_name)?,
-        };
-        Ok(Answer(rows))
-    }
-
-    fn run(&self, sql: &str, bound: Option<Bound>, by_name: bool) -> Outcome<Cursor> {
-        let sets = match &bound {
-            Some(bound) => bound.parameters(by_name)?,
-            None => vec![Parameters::default()],
-        };
-        let engine = &self.session.engine;
-        match &sets[..] {
-            [parameters] => Ok(engine.stream(sql, parameters, None)?),
-            sets => Ok(self.whole(engine.execute_many(sql, sets, None)?)),
+            None => self.run(state.text()?, bound, state.by_name, entered),
         }
     }
 
-    fn whole(&self, rows: QueryResult) -> Cursor {
-        Cursor::new(self.session.engine.clone(), rows, None)
+    fn run(&self, sql: &str, bound: Option<Bound>, by_name: bool, entered: Entered) -> Outcome<Answer> {
+        let engine = &self.session.engine;
+        let sets = match &bound {
+            Some(bound) => bound.parameters(by_name, engine.limits_since(entered)?)?,
+            None => vec![Parameters::default()],
+        };
+        let host = called(entered, Tables::default());
+        match &sets[..] {
+            [parameters] => Ok(Answer::One(Box::new(engine.stream(sql, parameters, Some(&host))?))),
+            sets => match engine.prepare(sql)?.describe(Some(&host))?.columns {
+                Some(columns) => self.run_each(sql, sets, columns, &host),
+                None => Ok(self.whole(engine.execute_many(sql, sets, Some(&host))?)),
+            },
+        }
+    }
+
+    /// Runs a statement that gives rows once for each of several sets of parameters.
+    fn run_each(
+        &self,
+        sql: &str,
+        sets: &[Parameters],
+        columns: Vec<(String, LogicalType)>,
+        host: &Arc<dyn Host>,
+    ) -> Outcome<Answer> {
+        let engine = &self.session.engine;
+        let answers = atomically(&self.session, || {
+            let run = |parameters| Ok(engine.execute_one(sql, parameters, Some(host))?);
+            sets.iter().map(run).collect::<Outcome<Vec<QueryResult>>>()
+        })?;
+        let (names, types): (Vec<String>, Vec<LogicalType>) = columns.into_iter().unzip();
+        let types =
+            types.into_iter().enumerate().map(|(index, ty)| Ok(common_type(&answers, index)?.unwrap_or(ty)));
+        let types = types.collect::<Outcome<Vec<LogicalType>>>()?;
+        let mut batches = Vec::new();
+        for answer in &answers {
+            for batch in answer.batches() {
+                let batch = batch?;
+                let columns = batch.columns().iter().zip(&types).map(|(column, ty)| as_type(column, ty));
+                batches.push(Batch::new(columns.collect::<inlay::Result<Vec<Vector>>>()?, batch.len()));
+            }
+        }
+        let exporter = Exporter::new(&names, &types).with_strings(StringLayout::Utf8);
+        Ok(Answer::Many(Rows { exporter, batches }))
+    }
+
+    fn whole(&self, rows: QueryResult) -> Answer {
+        Answer::One(Box::new(Cursor::new(self.session.engine.clone(), rows, None)))
     }
 
     /// What a run would give, without running it.
     pub fn schema(&self) -> Outcome<ArrowSchema> {
         let state = self.state.lock();
-        let sets = state.bound.as_ref().map(|bound| bound.parameters(state.by_name)).transpose()?;
-        let parameters = sets.and_then(|sets| sets.into_iter().next()).unwrap_or_default();
         let engine = &self.session.engine;
+        let limits = engine.limits_since(engine.enter())?;
+        let sets = state.bound.as_ref().map(|bound| bound.parameters(state.by_name, limits)).transpose()?;
+        let parameters = sets.and_then(|sets| sets.into_iter().next()).unwrap_or_default();
         let described = engine.describe_with(state.text()?, Extent::Script, &parameters, None)?;
         let (names, types): (Vec<_>, Vec<_>) = described.columns.unwrap_or_default().into_iter().unzip();
         Ok(Exporter::new(&names, &types).with_strings(StringLayout::Utf8).schema())
@@ -219,15 +300,34 @@ impl State {
 }
 
 impl Target {
+    /// The table's name. One that is not temporary is in the current schema unless another one is named: no temporary table of its
+    /// name is meant.
+    fn path(&self, table: &str, session: &Session) -> Outcome<String> {
+        let place = (self.catalog.as_deref(), self.schema.as_deref());
+        match (self.temporary, place) {
+            (true, (None, None)) => Ok(sql::path(["temp", table])),
+            (true, _) => {
+                let message = format!(
+                    "{TEMPORARY} is set, and {TARGET_CATALOG} or {TARGET_SCHEMA}: a temporary table is in none of them"
+                );
+                Err(Failure::state(message))
+            }
+            (false, (None, None)) => {
+                let engine = &session.engine;
+                Ok(sql::path([&*engine.catalog()?, &*engine.schema()?, table]))
+            }
+            (false, (catalog, schema)) => Ok(sql::path([catalog, schema, Some(table)].into_iter().flatten())),
+        }
+    }
+
     /// Loads rows in one transaction; columns of a table that exists are found by name.
-    fn load(&self, table: &str, session: &Session, bound: &Bound) -> Outcome<QueryResult> {
-        let parts = [self.catalog.as_deref(), self.schema.as_deref(), Some(table)];
-        let path = sql::path(parts.into_iter().flatten());
+    fn load(&self, table: &str, session: &Session, bound: &Bound, entered: Entered) -> Outcome<QueryResult> {
+        let path = self.path(table, session)?;
         let kind = if self.temporary { "TEMPORARY TABLE" } else { "TABLE" };
         let rows = sql::ident(LOADED);
         let create = |create: &str| format!("{create} {path} AS SELECT * FROM {rows}");
         let append = format!("INSERT INTO {path} BY NAME SELECT * FROM {rows}");
-        let host: Arc<dyn Host> = Arc::new(Tables::one(LOADED, bound.table()));
+        let host = called(entered, Tables::one(LOADED, bound.table()));
         let run = |sql: &str| -> Outcome<QueryResult> {
             Ok(session.engine.execute_with(sql, &Parameters::default(), Some(&host))?)
         };
@@ -263,11 +363,37 @@ fn atomically<T>(session: &Session, work: impl FnOnce() -> Outcome<T>) -> Outcom
 impl Answer {
     /// Rows that the statement changed, or gave; -1 if neither, or if some are still to be computed.
     pub fn row_count(&self) -> i64 {
-        self.0.row_count().map_or(-1, |count| count as i64)
+        match self {
+            Self::One(cursor) => cursor.row_count().map_or(-1, |count| count as i64),
+            // Of which run?
+            Self::Many(_) => -1,
+        }
     }
 
     /// The rows, each record batch of which is computed and converted when it is asked for.
     pub fn stream(self) -> ArrowArrayStream {
-        self.0.into_arrow_stream(StringLayout::Utf8)
+        match self {
+            Self::One(cursor) => cursor.into_arrow_stream(StringLayout::Utf8),
+            Self::Many(rows) => rows.exporter.stream(rows.batches.into_iter().map(Ok)),
+        }
     }
+}
+
+/// The type of a column in the first answer that has a value there: a bare NULL could be of any.
+fn common_type(answers: &[QueryResult], index: usize) -> Outcome<Option<LogicalType>> {
+    for answer in answers {
+        if answer.column(index)?.null_count() < answer.row_count() {
+            return Ok(Some(answer.types()[index].clone()));
+        }
+    }
+    Ok(None)
+}
+
+fn as_type(column: &Vector, ty: &LogicalType) -> inlay::Result<Vector> {
+    if column.ty() == ty {
+        return Ok(column.clone());
+    }
+    let mut converted = Vector::empty(ty.clone());
+    inlay::cast(column, ty, false, &mut converted)?;
+    Ok(converted)
 }

@@ -612,8 +612,9 @@ inlay_status inlay_get(inlay_connection *connection, const char *name, char **va
 /* The number of the session: current_connection_id() in SQL. */
 uint64_t inlay_connection_id(inlay_connection *connection);
 
-/* Ends the statement that runs on a connection soon, with INLAY_ERROR_INTERRUPTED; one that begins later
- * is not touched. Any thread may call it at any time. */
+/* Ends all calls of a connection that have begun soon, with INLAY_ERROR_INTERRUPTED; one that begins later
+ * is not touched, unless it reads rows of an answer that waited to be computed. Any thread may call it at
+ * any time. */
 void inlay_interrupt(inlay_connection *connection);
 
 /* How far the statement is that runs on a connection; false, and nothing is written, if that is not known.

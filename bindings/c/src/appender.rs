@@ -6,7 +6,7 @@ use crate::calendar::{inlay_date, inlay_time, inlay_timestamp};
 use crate::connection::{self, Session, inlay_connection};
 use crate::failure::{ErrorOut, guard, inlay_status, plain};
 use crate::kinds::{INLAY_TYPE_NULL, id_of, inlay_array, inlay_decimal, inlay_interval, inlay_type_id};
-use crate::pointers::{Freed, Handle, Items, Made, Out, Text, free, given, here, make, null, owned, put};
+use crate::pointers::{Freed, Handle, Items, Made, Out, Text, free, given, here, make, null, owned, put_if};
 use inlay::types::Vector;
 use inlay::{Appender, ColumnSource, Error, Result, Value};
 use parking_lot::Mutex;
@@ -51,17 +51,13 @@ pub extern "C" fn inlay_append(
     error: ErrorOut<'_>,
 ) -> inlay_status {
     guard(error, || {
-        let session = connection::of(connection)?;
+        let call = connection::enter(connection)?;
         let columns = array::vectors(arrays.get(array_count, "arrays")?)?;
         let named = columns.into_iter().enumerate().map(|(index, column)| (format!("column{index}"), column));
         let source = ColumnSource::new("appended arrays", named.collect::<Vec<(String, Vector)>>())?;
-        let host = session.host();
-        let count =
-            session.connection.append(name(&schema, &table)?, Arc::new(source), false, host.as_ref())?;
-        match appended {
-            None => Ok(()),
-            place => put(place, count, "appended"),
-        }
+        let table = name(&schema, &table)?;
+        let count = call.connection().append(table, Arc::new(source), false, call.host())?;
+        put_if(appended, count)
     })
 }
 
@@ -77,7 +73,7 @@ pub extern "C" fn inlay_appender_new(
     guard(error, || {
         make(appender, "appender", || {
             let session = Arc::clone(connection::of(connection)?);
-            let appender = session.connection.appender(name(&schema, &table)?, None)?;
+            let appender = session.enter().connection().appender(name(&schema, &table)?, None)?;
             Ok(inlay_appender { process: here(), session, appender: Mutex::new(Some(appender)) })
         })
     })
@@ -110,135 +106,49 @@ fn push(
     })
 }
 
-/// Adds NULL as the next value of a row.
-#[unsafe(no_mangle)]
-pub extern "C" fn inlay_append_null(
-    appender: Handle<'_, inlay_appender>,
-    error: ErrorOut<'_>,
-) -> inlay_status {
-    push(appender, error, || Ok(Value::Null))
+/// Declares a function for each type of a value: its name, what it is given of the value, and the value. `header.py` writes this out as the
+/// compiler does.
+macro_rules! append_functions {
+    ($($(#[$doc:meta])* $function:ident($($argument:ident: $type:ty),*) $value:expr;)*) => {$(
+        $(#[$doc])*
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $function(
+            appender: Handle<'_, inlay_appender>,
+            $($argument: $type,)*
+            error: ErrorOut<'_>,
+        ) -> inlay_status {
+            push(appender, error, || $value)
+        }
+    )*};
 }
 
-/// Adds the next value of a row. Values of all these functions are converted to the type of the column.
-#[unsafe(no_mangle)]
-pub extern "C" fn inlay_append_bool(
-    appender: Handle<'_, inlay_appender>,
-    value: bool,
-    error: ErrorOut<'_>,
-) -> inlay_status {
-    push(appender, error, || Ok(value.into()))
-}
-
-/// Adds a whole number as the next value of a row.
-#[unsafe(no_mangle)]
-pub extern "C" fn inlay_append_int32(
-    appender: Handle<'_, inlay_appender>,
-    value: i32,
-    error: ErrorOut<'_>,
-) -> inlay_status {
-    push(appender, error, || Ok(value.into()))
-}
-
-/// Adds a whole number as the next value of a row.
-#[unsafe(no_mangle)]
-pub extern "C" fn inlay_append_int64(
-    appender: Handle<'_, inlay_appender>,
-    value: i64,
-    error: ErrorOut<'_>,
-) -> inlay_status {
-    push(appender, error, || Ok(value.into()))
-}
-
-/// Adds a whole number as the next value of a row.
-#[unsafe(no_mangle)]
-pub extern "C" fn inlay_append_uint64(
-    appender: Handle<'_, inlay_appender>,
-    value: u64,
-    error: ErrorOut<'_>,
-) -> inlay_status {
-    push(appender, error, || Ok(value.into()))
-}
-
-/// Adds a number as the next value of a row.
-#[unsafe(no_mangle)]
-pub extern "C" fn inlay_append_double(
-    appender: Handle<'_, inlay_appender>,
-    value: f64,
-    error: ErrorOut<'_>,
-) -> inlay_status {
-    push(appender, error, || Ok(value.into()))
-}
-
-/// Adds a decimal as the next value of a row.
-#[unsafe(no_mangle)]
-pub extern "C" fn inlay_append_decimal(
-    appender: Handle<'_, inlay_appender>,
-    value: inlay_decimal,
-    error: ErrorOut<'_>,
-) -> inlay_status {
-    push(appender, error, || decimal_of(value))
-}
-
-/// Adds a text of so many bytes, which are copied, as the next value of a row.
-#[unsafe(no_mangle)]
-pub extern "C" fn inlay_append_text(
-    appender: Handle<'_, inlay_appender>,
-    text: Items<'_, c_char>,
-    size: usize,
-    error: ErrorOut<'_>,
-) -> inlay_status {
-    push(appender, error, || Ok(text.text(size, "the text")?.into()))
-}
-
-/// Adds so many bytes, which are copied, as the next value of a row.
-#[unsafe(no_mangle)]
-pub extern "C" fn inlay_append_blob(
-    appender: Handle<'_, inlay_appender>,
-    data: Items<'_, c_char>,
-    size: usize,
-    error: ErrorOut<'_>,
-) -> inlay_status {
-    push(appender, error, || Ok(data.bytes(size, "data")?.into()))
-}
-
-/// Adds a day as the next value of a row.
-#[unsafe(no_mangle)]
-pub extern "C" fn inlay_append_date(
-    appender: Handle<'_, inlay_appender>,
-    value: inlay_date,
-    error: ErrorOut<'_>,
-) -> inlay_status {
-    push(appender, error, || value.value())
-}
-
-/// Adds a time as the next value of a row.
-#[unsafe(no_mangle)]
-pub extern "C" fn inlay_append_time(
-    appender: Handle<'_, inlay_appender>,
-    value: inlay_time,
-    error: ErrorOut<'_>,
-) -> inlay_status {
-    push(appender, error, || value.value())
-}
-
-/// Adds a moment as the next value of a row.
-#[unsafe(no_mangle)]
-pub extern "C" fn inlay_append_timestamp(
-    appender: Handle<'_, inlay_appender>,
-    value: inlay_timestamp,
-    error: ErrorOut<'_>,
-) -> inlay_status {
-    push(appender, error, || value.value())
-}
-
-/// Adds an interval as the next value of a row.
-#[unsafe(no_mangle)]
-pub extern "C" fn inlay_append_interval(
-    appender: Handle<'_, inlay_appender>,
-    value: inlay_interval,
-    error: ErrorOut<'_>,
-) -> inlay_status {
-    push(appender, error, || Ok(Value::Interval(value.into())))
+append_functions! {
+    /// Adds NULL as the next value of a row.
+    inlay_append_null() Ok(Value::Null);
+    /// Adds the next value of a row. Values of all these functions are converted to the type of the column.
+    inlay_append_bool(value: bool) Ok(value.into());
+    /// Adds a whole number as the next value of a row.
+    inlay_append_int32(value: i32) Ok(value.into());
+    /// Adds a whole number as the next value of a row.
+    inlay_append_int64(value: i64) Ok(value.into());
+    /// Adds a whole number as the next value of a row.
+    inlay_append_uint64(value: u64) Ok(value.into());
+    /// Adds a number as the next value of a row.
+    inlay_append_double(value: f64) Ok(value.into());
+    /// Adds a decimal as the next value of a row.
+    inlay_append_decimal(value: inlay_decimal) decimal_of(value);
+    /// Adds a text of so many bytes, which are copied, as the next value of a row.
+    inlay_append_text(text: Items<'_, c_char>, size: usize) Ok(text.text(size, "the text")?.into());
+    /// Adds so many bytes, which are copied, as the next value of a row.
+    inlay_append_blob(data: Items<'_, c_char>, size: usize) Ok(data.bytes(size, "data")?.into());
+    /// Adds a day as the next value of a row.
+    inlay_append_date(value: inlay_date) value.value();
+    /// Adds a time as the next value of a row.
+    inlay_append_time(value: inlay_time) value.value();
+    /// Adds a moment as the next value of a row.
+    inlay_append_timestamp(value: inlay_timestamp) value.value();
+    /// Adds an interval as the next value of a row.
+    inlay_append_interval(value: inlay_interval) Ok(Value::Interval(value.into()));
 }
 
 /// Ends a row. After an error the row is not there.
@@ -249,8 +159,8 @@ pub extern "C" fn inlay_appender_end_row(
 ) -> inlay_status {
     guard(error, || {
         let appender = given(appender, "appender")?;
-        let host = appender.session.host();
-        appender.with(|appender| appender.end_row(host.as_ref()))
+        let call = appender.session.enter();
+        appender.with(|appender| appender.end_row(call.host()))
     })
 }
 
@@ -264,9 +174,9 @@ pub extern "C" fn inlay_appender_columns(
 ) -> inlay_status {
     guard(error, || {
         let appender = given(appender, "appender")?;
+        let call = appender.session.enter();
         let columns = array::vectors(arrays.get(array_count, "arrays")?)?;
-        let host = appender.session.host();
-        appender.with(|appender| appender.push_columns(&columns, host.as_ref()))
+        appender.with(|appender| appender.push_columns(&columns, call.host()))
     })
 }
 
@@ -278,8 +188,8 @@ pub extern "C" fn inlay_appender_flush(
 ) -> inlay_status {
     guard(error, || {
         let appender = given(appender, "appender")?;
-        let host = appender.session.host();
-        appender.with(|appender| appender.flush(host.as_ref()))
+        let call = appender.session.enter();
+        appender.with(|appender| appender.flush(call.host()))
     })
 }
 
@@ -297,11 +207,8 @@ pub extern "C" fn inlay_appender_close(
         let outcome = if own { closing.appender.lock().take() } else { None };
         free(Some(place));
         let message = || Error::Closed { message: "the appender is closed".to_string() };
-        let count = outcome.ok_or_else(message)?.close(session.host().as_ref())?;
-        match appended {
-            None => Ok(()),
-            appended => put(appended, count, "appended"),
-        }
+        let count = outcome.ok_or_else(message)?.close(session.enter().host())?;
+        put_if(appended, count)
     })
 }
 

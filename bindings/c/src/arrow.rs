@@ -4,7 +4,7 @@ use crate::array;
 use crate::connection::{self, inlay_connection};
 use crate::failure::{ErrorOut, guard, inlay_status};
 use crate::kinds::inlay_array;
-use crate::pointers::{Handle, Items, Out, StreamIn, Text, null, put, text_at};
+use crate::pointers::{Handle, Items, Out, StreamIn, Text, null, put_if, text_at};
 use crate::result::{self, inlay_result};
 use inlay::types::Vector;
 use inlay::types::arrow::{ArrowArrayStream, StreamReader, StringLayout};
@@ -40,9 +40,12 @@ pub extern "C" fn inlay_register_arrow(
     error: ErrorOut<'_>,
 ) -> inlay_status {
     guard(error, || {
-        let stream = StreamReader::new(stream.take()?)?;
-        let (session, name) = (connection::of(connection)?, name.get("name")?);
-        session.connection.register(name, Arc::new(ArrowTable::from_stream(name, stream)?))
+        let mut stream = StreamReader::new(stream.take()?)?;
+        let (call, name) = (connection::enter(connection)?, name.get("name")?);
+        let limits = call.limits()?;
+        let records = stream.by_ref().map(|records| limits.interrupt.check().and(records));
+        let records = records.collect::<inlay::Result<Vec<_>>>()?;
+        call.connection().register(name, Arc::new(ArrowTable::new(name, stream.field(), records)?))
     })
 }
 
@@ -57,7 +60,7 @@ pub extern "C" fn inlay_register_arrays(
     error: ErrorOut<'_>,
 ) -> inlay_status {
     guard(error, || {
-        let (session, name) = (connection::of(connection)?, name.get("name")?);
+        let (call, name) = (connection::enter(connection)?, name.get("name")?);
         let names = column_names.get(array_count, "column_names")?;
         let vectors = array::vectors(arrays.get(array_count, "arrays")?)?;
         let column = |(&text, vector): (&*const c_char, Vector)| {
@@ -65,7 +68,7 @@ pub extern "C" fn inlay_register_arrays(
             Ok((text.to_string(), vector))
         };
         let columns = names.iter().zip(vectors).map(column).collect::<inlay::Result<Vec<_>>>()?;
-        session.connection.register(name, Arc::new(ColumnSource::new(name, columns)?))
+        call.connection().register(name, Arc::new(ColumnSource::new(name, columns)?))
     })
 }
 
@@ -78,11 +81,8 @@ pub extern "C" fn inlay_unregister(
     error: ErrorOut<'_>,
 ) -> inlay_status {
     guard(error, || {
-        let was_there = connection::of(connection)?.connection.unregister(name.get("name")?)?;
-        match found {
-            None => Ok(()),
-            place => put(place, was_there, "found"),
-        }
+        let was_there = connection::enter(connection)?.connection().unregister(name.get("name")?)?;
+        put_if(found, was_there)
     })
 }
 
@@ -100,12 +100,9 @@ pub extern "C" fn inlay_append_arrow(
 ) -> inlay_status {
     guard(error, || {
         let rows = Arc::new(ArrowStreamTable::new("the Arrow stream", StreamReader::new(stream.take()?)?)?);
-        let session = connection::of(connection)?;
+        let call = connection::enter(connection)?;
         let name: Vec<&str> = schema.optional("schema")?.into_iter().chain([table.get("table")?]).collect();
-        let count = session.connection.append(name, rows, by_name, session.host().as_ref())?;
-        match appended {
-            None => Ok(()),
-            place => put(place, count, "appended"),
-        }
+        let count = call.connection().append(name, rows, by_name, call.host())?;
+        put_if(appended, count)
     })
 }

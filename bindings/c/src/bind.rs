@@ -23,236 +23,66 @@ fn bind(
     })
 }
 
-/// Binds NULL to a parameter, from 1; parameters with names follow those by position. A value stays bound until it is bound anew.
-#[unsafe(no_mangle)]
-pub extern "C" fn inlay_bind_null(
-    statement: Handle<'_, inlay_statement>,
-    parameter: usize,
-    error: ErrorOut<'_>,
-) -> inlay_status {
-    bind(statement, parameter, error, || Ok(Value::Null))
+/// Declares a function for each type: its name, what it is given of the value, and the value. `header.py` writes this out as the
+/// compiler does.
+macro_rules! bind_functions {
+    ($($(#[$doc:meta])* $function:ident($($argument:ident: $type:ty),*) $value:expr;)*) => {$(
+        $(#[$doc])*
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $function(
+            statement: Handle<'_, inlay_statement>,
+            parameter: usize,
+            $($argument: $type,)*
+            error: ErrorOut<'_>,
+        ) -> inlay_status {
+            bind(statement, parameter, error, || $value)
+        }
+    )*};
 }
 
-/// Binds a BOOLEAN.
-#[unsafe(no_mangle)]
-pub extern "C" fn inlay_bind_bool(
-    statement: Handle<'_, inlay_statement>,
-    parameter: usize,
-    value: bool,
-    error: ErrorOut<'_>,
-) -> inlay_status {
-    bind(statement, parameter, error, || Ok(value.into()))
-}
-
-/// Binds a TINYINT.
-#[unsafe(no_mangle)]
-pub extern "C" fn inlay_bind_int8(
-    statement: Handle<'_, inlay_statement>,
-    parameter: usize,
-    value: i8,
-    error: ErrorOut<'_>,
-) -> inlay_status {
-    bind(statement, parameter, error, || Ok(value.into()))
-}
-
-/// Binds a SMALLINT.
-#[unsafe(no_mangle)]
-pub extern "C" fn inlay_bind_int16(
-    statement: Handle<'_, inlay_statement>,
-    parameter: usize,
-    value: i16,
-    error: ErrorOut<'_>,
-) -> inlay_status {
-    bind(statement, parameter, error, || Ok(value.into()))
-}
-
-/// Binds an INTEGER.
-#[unsafe(no_mangle)]
-pub extern "C" fn inlay_bind_int32(
-    statement: Handle<'_, inlay_statement>,
-    parameter: usize,
-    value: i32,
-    error: ErrorOut<'_>,
-) -> inlay_status {
-    bind(statement, parameter, error, || Ok(value.into()))
-}
-
-/// Binds a BIGINT.
-#[unsafe(no_mangle)]
-pub extern "C" fn inlay_bind_int64(
-    statement: Handle<'_, inlay_statement>,
-    parameter: usize,
-    value: i64,
-    error: ErrorOut<'_>,
-) -> inlay_status {
-    bind(statement, parameter, error, || Ok(value.into()))
-}
-
-/// Binds a UTINYINT.
-#[unsafe(no_mangle)]
-pub extern "C" fn inlay_bind_uint8(
-    statement: Handle<'_, inlay_statement>,
-    parameter: usize,
-    value: u8,
-    error: ErrorOut<'_>,
-) -> inlay_status {
-    bind(statement, parameter, error, || Ok(value.into()))
-}
-
-/// Binds a USMALLINT.
-#[unsafe(no_mangle)]
-pub extern "C" fn inlay_bind_uint16(
-    statement: Handle<'_, inlay_statement>,
-    parameter: usize,
-    value: u16,
-    error: ErrorOut<'_>,
-) -> inlay_status {
-    bind(statement, parameter, error, || Ok(value.into()))
-}
-
-/// Binds a UINTEGER.
-#[unsafe(no_mangle)]
-pub extern "C" fn inlay_bind_uint32(
-    statement: Handle<'_, inlay_statement>,
-    parameter: usize,
-    value: u32,
-    error: ErrorOut<'_>,
-) -> inlay_status {
-    bind(statement, parameter, error, || Ok(value.into()))
-}
-
-/// Binds a UBIGINT.
-#[unsafe(no_mangle)]
-pub extern "C" fn inlay_bind_uint64(
-    statement: Handle<'_, inlay_statement>,
-    parameter: usize,
-    value: u64,
-    error: ErrorOut<'_>,
-) -> inlay_status {
-    bind(statement, parameter, error, || Ok(value.into()))
-}
-
-/// Binds a REAL.
-#[unsafe(no_mangle)]
-pub extern "C" fn inlay_bind_float(
-    statement: Handle<'_, inlay_statement>,
-    parameter: usize,
-    value: f32,
-    error: ErrorOut<'_>,
-) -> inlay_status {
-    bind(statement, parameter, error, || Ok(value.into()))
-}
-
-/// Binds a DOUBLE.
-#[unsafe(no_mangle)]
-pub extern "C" fn inlay_bind_double(
-    statement: Handle<'_, inlay_statement>,
-    parameter: usize,
-    value: f64,
-    error: ErrorOut<'_>,
-) -> inlay_status {
-    bind(statement, parameter, error, || Ok(value.into()))
-}
-
-/// Binds a HUGEINT.
-#[unsafe(no_mangle)]
-pub extern "C" fn inlay_bind_int128(
-    statement: Handle<'_, inlay_statement>,
-    parameter: usize,
-    value: inlay_int128,
-    error: ErrorOut<'_>,
-) -> inlay_status {
-    bind(statement, parameter, error, || Ok(Value::HugeInt(value.into())))
-}
-
-/// Binds a DECIMAL.
-#[unsafe(no_mangle)]
-pub extern "C" fn inlay_bind_decimal(
-    statement: Handle<'_, inlay_statement>,
-    parameter: usize,
-    value: inlay_decimal,
-    error: ErrorOut<'_>,
-) -> inlay_status {
-    bind(statement, parameter, error, || decimal_of(value))
-}
-
-/// Binds a VARCHAR of so many bytes, which are copied; NULL is the empty text if size is 0.
-#[unsafe(no_mangle)]
-pub extern "C" fn inlay_bind_text(
-    statement: Handle<'_, inlay_statement>,
-    parameter: usize,
-    text: Items<'_, c_char>,
-    size: usize,
-    error: ErrorOut<'_>,
-) -> inlay_status {
-    bind(statement, parameter, error, || Ok(text.text(size, "the text")?.into()))
-}
-
-/// Binds a BLOB of so many bytes, which are copied.
-#[unsafe(no_mangle)]
-pub extern "C" fn inlay_bind_blob(
-    statement: Handle<'_, inlay_statement>,
-    parameter: usize,
-    data: Items<'_, c_char>,
-    size: usize,
-    error: ErrorOut<'_>,
-) -> inlay_status {
-    bind(statement, parameter, error, || Ok(data.bytes(size, "data")?.into()))
-}
-
-/// Binds a DATE.
-#[unsafe(no_mangle)]
-pub extern "C" fn inlay_bind_date(
-    statement: Handle<'_, inlay_statement>,
-    parameter: usize,
-    value: inlay_date,
-    error: ErrorOut<'_>,
-) -> inlay_status {
-    bind(statement, parameter, error, || value.value())
-}
-
-/// Binds a TIME.
-#[unsafe(no_mangle)]
-pub extern "C" fn inlay_bind_time(
-    statement: Handle<'_, inlay_statement>,
-    parameter: usize,
-    value: inlay_time,
-    error: ErrorOut<'_>,
-) -> inlay_status {
-    bind(statement, parameter, error, || value.value())
-}
-
-/// Binds a TIMESTAMP.
-#[unsafe(no_mangle)]
-pub extern "C" fn inlay_bind_timestamp(
-    statement: Handle<'_, inlay_statement>,
-    parameter: usize,
-    value: inlay_timestamp,
-    error: ErrorOut<'_>,
-) -> inlay_status {
-    bind(statement, parameter, error, || value.value())
-}
-
-/// Binds a TIMESTAMP WITH TIME ZONE: microseconds since 1970-01-01 UTC.
-#[unsafe(no_mangle)]
-pub extern "C" fn inlay_bind_timestamptz(
-    statement: Handle<'_, inlay_statement>,
-    parameter: usize,
-    micros: i64,
-    error: ErrorOut<'_>,
-) -> inlay_status {
-    bind(statement, parameter, error, || crate::calendar::timestamptz(micros))
-}
-
-/// Binds an INTERVAL.
-#[unsafe(no_mangle)]
-pub extern "C" fn inlay_bind_interval(
-    statement: Handle<'_, inlay_statement>,
-    parameter: usize,
-    value: inlay_interval,
-    error: ErrorOut<'_>,
-) -> inlay_status {
-    bind(statement, parameter, error, || Ok(Value::Interval(value.into())))
+bind_functions! {
+    /// Binds NULL to a parameter, from 1; parameters with names follow those by position. A value stays bound until it is bound anew.
+    inlay_bind_null() Ok(Value::Null);
+    /// Binds a BOOLEAN.
+    inlay_bind_bool(value: bool) Ok(value.into());
+    /// Binds a TINYINT.
+    inlay_bind_int8(value: i8) Ok(value.into());
+    /// Binds a SMALLINT.
+    inlay_bind_int16(value: i16) Ok(value.into());
+    /// Binds an INTEGER.
+    inlay_bind_int32(value: i32) Ok(value.into());
+    /// Binds a BIGINT.
+    inlay_bind_int64(value: i64) Ok(value.into());
+    /// Binds a UTINYINT.
+    inlay_bind_uint8(value: u8) Ok(value.into());
+    /// Binds a USMALLINT.
+    inlay_bind_uint16(value: u16) Ok(value.into());
+    /// Binds a UINTEGER.
+    inlay_bind_uint32(value: u32) Ok(value.into());
+    /// Binds a UBIGINT.
+    inlay_bind_uint64(value: u64) Ok(value.into());
+    /// Binds a REAL.
+    inlay_bind_float(value: f32) Ok(value.into());
+    /// Binds a DOUBLE.
+    inlay_bind_double(value: f64) Ok(value.into());
+    /// Binds a HUGEINT.
+    inlay_bind_int128(value: inlay_int128) Ok(Value::HugeInt(value.into()));
+    /// Binds a DECIMAL.
+    inlay_bind_decimal(value: inlay_decimal) decimal_of(value);
+    /// Binds a VARCHAR of so many bytes, which are copied; NULL is the empty text if size is 0.
+    inlay_bind_text(text: Items<'_, c_char>, size: usize) Ok(text.text(size, "the text")?.into());
+    /// Binds a BLOB of so many bytes, which are copied.
+    inlay_bind_blob(data: Items<'_, c_char>, size: usize) Ok(data.bytes(size, "data")?.into());
+    /// Binds a DATE.
+    inlay_bind_date(value: inlay_date) value.value();
+    /// Binds a TIME.
+    inlay_bind_time(value: inlay_time) value.value();
+    /// Binds a TIMESTAMP.
+    inlay_bind_timestamp(value: inlay_timestamp) value.value();
+    /// Binds a TIMESTAMP WITH TIME ZONE: microseconds since 1970-01-01 UTC.
+    inlay_bind_timestamptz(micros: i64) crate::calendar::timestamptz(micros);
+    /// Binds an INTERVAL.
+    inlay_bind_interval(value: inlay_interval) Ok(Value::Interval(value.into()));
 }
 
 /// A DECIMAL whose digits are as many as it says.

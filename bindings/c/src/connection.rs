@@ -2,10 +2,15 @@
 
 use crate::database::inlay_database;
 use crate::failure::{ErrorOut, guard, inlay_status, plain};
-use crate::pointers::{Freed, Handle, Made, Out, Text, TextOut, free, given, here, make, owned, put};
+use crate::pointers::{
+    Freed, Handle, Made, Out, Text, TextOut, free, given, here, make, owned, put, put_text,
+};
 use crate::scan::Scan;
-use inlay::{Connection, Error, Host, sql};
+use inlay::{Connection, Entered, Error, Host, HostScope, HostTable, Limits, Parameters, Result, sql};
 use parking_lot::RwLock;
+use std::cell::Cell;
+use std::marker::PhantomData;
+use std::ptr;
 use std::sync::Arc;
 
 /// A session: one transaction at a time, settings, variables. Several threads may use it; its statements run one after the other.
@@ -18,20 +23,113 @@ owned!(inlay_connection);
 
 /// What statements of a connection share.
 pub struct Session {
-    pub connection: Connection,
-    pub scan: RwLock<Option<Arc<Scan>>>,
+    connection: Connection,
+    asked: Arc<Asked>,
+    host: Arc<dyn Host>,
 }
 
 impl Session {
-    /// Who is asked for tables, if the program is.
-    pub fn host(&self) -> Option<Arc<dyn Host>> {
-        self.scan.read().clone().map(|scan| scan as Arc<dyn Host>)
+    fn new(connection: Connection) -> Self {
+        let asked: Arc<Asked> = Arc::default();
+        let host: Arc<dyn Host> = Arc::<Asked>::clone(&asked);
+        Self { connection, asked, host }
+    }
+
+    /// Says that this thread is in a call of the connection until the answer is dropped: an interrupt from now on ends it, whatever
+    /// it does then. A call within another one began when that did.
+    pub fn enter(&self) -> Call<'_> {
+        let (earlier, key) = (CALL.get(), self.asked.key());
+        let entered = match earlier {
+            Some((outer, entered)) if outer == key => entered,
+            _ => self.connection.enter(),
+        };
+        CALL.set(Some((key, entered)));
+        Call { session: self, entered, earlier, _of_the_thread: PhantomData }
+    }
+
+    /// The program is asked for tables from now on, or is not any more. Gives who was asked before.
+    pub fn set_scan(&self, scan: Option<Arc<Scan>>) -> Option<Arc<Scan>> {
+        std::mem::replace(&mut *self.asked.scan.write(), scan)
     }
 }
 
-/// The connection behind a handle.
-pub fn of<'a>(connection: Handle<'a, inlay_connection>) -> inlay::Result<&'a Arc<Session>> {
+/// What statements of a session ask: the program for tables, and when the call began that they belong to.
+#[derive(Default)]
+struct Asked {
+    scan: RwLock<Option<Arc<Scan>>>,
+}
+
+impl Asked {
+    /// What no other session has as long as this one is there.
+    fn key(&self) -> usize {
+        ptr::from_ref(self).addr()
+    }
+}
+
+impl Host for Asked {
+    fn find_table(&self, name: &str, _scope: HostScope) -> Result<Option<HostTable>> {
+        let scan = self.scan.read().clone();
+        scan.map_or(Ok(None), |scan| scan.find(name))
+    }
+
+    fn is_interrupted(&self) -> bool {
+        false
+    }
+
+    fn has_signals(&self) -> bool {
+        false
+    }
+
+    fn entered(&self) -> Option<Entered> {
+        CALL.get().filter(|(key, _)| *key == self.key()).map(|(_, entered)| entered)
+    }
+}
+
+thread_local! {
+    /// The session whose call this thread is in, and when that began.
+    static CALL: Cell<Option<(usize, Entered)>> = const { Cell::new(None) };
+}
+
+/// A call that this thread is in; see [`Session::enter`].
+#[must_use]
+pub struct Call<'a> {
+    session: &'a Session,
+    entered: Entered,
+    earlier: Option<(usize, Entered)>,
+    _of_the_thread: PhantomData<*const ()>,
+}
+
+impl<'a> Call<'a> {
+    /// The connection.
+    pub fn connection(&self) -> &'a Connection {
+        &self.session.connection
+    }
+
+    /// Who its statements ask.
+    pub fn host(&self) -> Option<&'a Arc<dyn Host>> {
+        Some(&self.session.host)
+    }
+
+    /// The memory and the interrupts of what it does besides statements.
+    pub fn limits(&self) -> Result<Limits> {
+        self.session.connection.limits_since(self.entered)
+    }
+}
+
+impl Drop for Call<'_> {
+    fn drop(&mut self) {
+        CALL.set(self.earlier);
+    }
+}
+
+/// The session behind a handle.
+pub fn of<'a>(connection: Handle<'a, inlay_connection>) -> Result<&'a Arc<Session>> {
     Ok(&given(connection, "connection")?.session)
+}
+
+/// Enters a call of the connection behind a handle.
+pub fn enter(connection: Handle<'_, inlay_connection>) -> Result<Call<'_>> {
+    Ok(of(connection)?.enter())
 }
 
 /// How far a statement is.
@@ -63,8 +161,7 @@ pub extern "C" fn inlay_connect(
             let connection = given(database, "database")?.database.connect();
             // A child of a fork has no database.
             connection.catalog()?;
-            let session = Arc::new(Session { connection, scan: RwLock::default() });
-            Ok(inlay_connection { process: here(), session })
+            Ok(inlay_connection { process: here(), session: Arc::new(Session::new(connection)) })
         })
     })
 }
@@ -86,7 +183,7 @@ pub extern "C" fn inlay_disconnect(connection: Freed<'_, inlay_connection>) {
 /// Begins a transaction; an error if one is open.
 #[unsafe(no_mangle)]
 pub extern "C" fn inlay_begin(connection: Handle<'_, inlay_connection>, error: ErrorOut<'_>) -> inlay_status {
-    guard(error, || of(connection)?.connection.begin())
+    guard(error, || enter(connection)?.connection().begin())
 }
 
 /// Commits the open transaction; an error if none is open.
@@ -95,7 +192,7 @@ pub extern "C" fn inlay_commit(
     connection: Handle<'_, inlay_connection>,
     error: ErrorOut<'_>,
 ) -> inlay_status {
-    guard(error, || expect_open(of(connection)?.connection.commit()?, "commit"))
+    guard(error, || expect_open(enter(connection)?.connection().commit()?, "commit"))
 }
 
 /// Undoes the open transaction; an error if none is open.
@@ -104,10 +201,10 @@ pub extern "C" fn inlay_rollback(
     connection: Handle<'_, inlay_connection>,
     error: ErrorOut<'_>,
 ) -> inlay_status {
-    guard(error, || expect_open(of(connection)?.connection.rollback()?, "roll back"))
+    guard(error, || expect_open(enter(connection)?.connection().rollback()?, "roll back"))
 }
 
-fn expect_open(was_open: bool, what: &str) -> inlay::Result<()> {
+fn expect_open(was_open: bool, what: &str) -> Result<()> {
     if was_open {
         return Ok(());
     }
@@ -128,7 +225,7 @@ pub extern "C" fn inlay_set_autocommit(
     is_on: bool,
     error: ErrorOut<'_>,
 ) -> inlay_status {
-    guard(error, || of(connection)?.connection.set_autocommit(is_on))
+    guard(error, || enter(connection)?.connection().set_autocommit(is_on))
 }
 
 /// Whether each statement commits by itself.
@@ -138,7 +235,7 @@ pub extern "C" fn inlay_get_autocommit(
     is_on: Out<'_, bool>,
     error: ErrorOut<'_>,
 ) -> inlay_status {
-    guard(error, || put(is_on, of(connection)?.connection.autocommit()?, "is_on"))
+    guard(error, || put(is_on, enter(connection)?.connection().autocommit()?, "is_on"))
 }
 
 /// Makes a schema the one where names without a schema are looked up first.
@@ -148,7 +245,7 @@ pub extern "C" fn inlay_set_schema(
     schema: Text<'_>,
     error: ErrorOut<'_>,
 ) -> inlay_status {
-    guard(error, || of(connection)?.connection.set_schema(schema.get("schema")?))
+    guard(error, || enter(connection)?.connection().set_schema(schema.get("schema")?))
 }
 
 /// The schema where new tables go. To be freed by inlay_text_free.
@@ -158,7 +255,7 @@ pub extern "C" fn inlay_get_schema(
     schema: Out<'_, TextOut>,
     error: ErrorOut<'_>,
 ) -> inlay_status {
-    guard(error, || put(schema, TextOut::of(&of(connection)?.connection.schema()?), "schema"))
+    guard(error, || put_text(schema, "schema", || enter(connection)?.connection().schema().map(Some)))
 }
 
 /// Gives a setting a value, as SET does.
@@ -171,7 +268,9 @@ pub extern "C" fn inlay_set(
 ) -> inlay_status {
     guard(error, || {
         let (name, value) = (sql::ident(name.get("name")?), sql::literal(value.get("value")?));
-        of(connection)?.connection.execute(&format!("SET {name} = {value}")).map(drop)
+        let call = enter(connection)?;
+        let sql = format!("SET {name} = {value}");
+        call.connection().execute_with(&sql, &Parameters::default(), call.host()).map(drop)
     })
 }
 
@@ -184,11 +283,11 @@ pub extern "C" fn inlay_get(
     error: ErrorOut<'_>,
 ) -> inlay_status {
     guard(error, || {
-        let connection = &of(connection)?.connection;
+        let call = enter(connection)?;
         let sql = format!("SELECT current_setting({})", sql::literal(name.get("name")?));
-        let found = connection.execute(&sql)?.value(0, 0)?;
-        let text = if found.is_null() { TextOut::none() } else { TextOut::of(&found.to_string()) };
-        put(value, text, "value")
+        let answer = call.connection().execute_with(&sql, &Parameters::default(), call.host())?;
+        let found = answer.value(0, 0)?;
+        put_text(value, "value", || Ok((!found.is_null()).then(|| found.to_string())))
     })
 }
 
@@ -198,8 +297,8 @@ pub extern "C" fn inlay_connection_id(connection: Handle<'_, inlay_connection>) 
     plain(0, || connection.map(|connection| connection.session.connection.id()))
 }
 
-/// Ends the statement that runs on a connection soon, with INLAY_ERROR_INTERRUPTED; one that begins later is not touched. Any thread
-/// may call it at any time.
+/// Ends all calls of a connection that have begun soon, with INLAY_ERROR_INTERRUPTED; one that begins later is not touched, unless it
+/// reads rows of an answer that waited to be computed. Any thread may call it at any time.
 #[unsafe(no_mangle)]
 pub extern "C" fn inlay_interrupt(connection: Handle<'_, inlay_connection>) {
     plain((), || connection.map(|connection| connection.session.connection.interrupt()));

@@ -2,7 +2,7 @@
 
 use crate::failure::{ErrorOut, guard, inlay_status, plain};
 use crate::pointers::{
-    Freed, Handle, Made, Out, Own, Text, TextOut, free, given, here, make, null, owned, put,
+    Freed, Handle, Made, Out, Own, Text, TextOut, free, given, here, make, null, owned, put_text,
 };
 use inlay::{Database, Value};
 use std::ffi::c_char;
@@ -86,7 +86,7 @@ pub extern "C" fn inlay_database_path(
     path: Out<'_, TextOut>,
     error: ErrorOut<'_>,
 ) -> inlay_status {
-    guard(error, || put(path, TextOut::of(&given(database, "database")?.database.name()), "path"))
+    guard(error, || put_text(path, "path", || Ok(Some(given(database, "database")?.database.name()))))
 }
 
 /// Bytes that the database holds in memory now.

@@ -3,6 +3,7 @@
 use inlay::types::{Interval, LogicalType, PhysicalType};
 use inlay::{Error, Result};
 use std::ffi::{c_char, c_void};
+use std::ptr;
 
 /// What type a column or value has. The numbers stay what they are; later versions may have more.
 pub type inlay_type_id = u32;
@@ -124,6 +125,16 @@ pub struct inlay_bytes {
     pub data: *const c_char,
     /// How many there are.
     pub size: usize,
+}
+
+impl inlay_bytes {
+    /// What stands for NULL.
+    pub const NULL: Self = Self { data: ptr::null(), size: 0 };
+
+    /// Where some bytes lie.
+    pub fn of(bytes: Option<&[u8]>) -> Self {
+        bytes.map_or(Self::NULL, |bytes| Self { data: bytes.as_ptr().cast(), size: bytes.len() })
+    }
 }
 
 /// 128 bits, as the machine has them: the number is high times 2 to the power of 64, plus low.

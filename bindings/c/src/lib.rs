@@ -14,14 +14,13 @@
 //! Modules
 //! - [`pointers`]: what arguments are; all that is unsafe is there and in [`functions`]. [`failure`]: errors. [`kinds`], [`types`]: types.
 //! - [`database`], [`connection`], [`query`], [`statement`], [`bind`], [`pending`]: statements, and what runs them.
-//! - [`result`], [`column`], [`plain`], [`value`], [`chunk`]: rows out. [`array`], [`appender`]: rows in. [`arrow`]: both ways.
-//! - [`functions`], [`scan`]: what the program brings. [`calendar`]: days and moments taken apart. [`adbc`]: the driver.
+//! - [`result`], [`column`], [`plain`] (made by [`forms`]), [`value`], [`chunk`]: rows out. [`array`], [`appender`]: rows in. [`memory`]: what they take. [`arrow`]: both ways.
+//! - [`functions`], [`scan`]: what the program brings. [`calendar`]: days and moments taken apart.
 
 // The names are those of C. What callers promise is in the header.
 #![allow(non_camel_case_types)]
 #![expect(unsafe_code, reason = "every function is called from C")]
 
-mod adbc;
 mod appender;
 mod array;
 mod arrow;
@@ -32,8 +31,10 @@ mod column;
 mod connection;
 mod database;
 mod failure;
+mod forms;
 mod functions;
 mod kinds;
+mod memory;
 mod pending;
 mod plain;
 mod pointers;
@@ -43,3 +44,6 @@ mod scan;
 mod statement;
 mod types;
 mod value;
+
+// What driver managers of ADBC look for.
+use inlay_adbc as _;

@@ -1,11 +1,11 @@
 //! Statements that run on a thread of the library's while the program does other things.
 
-use crate::connection::{self, Session, inlay_connection, inlay_progress};
+use crate::connection::{self, Call, Session, inlay_connection, inlay_progress};
 use crate::failure::{ErrorOut, guard, inlay_status, plain};
 use crate::pointers::{Freed, Handle, Made, Out, Shared, Text, free, here, make, null, owned, put};
 use crate::result::inlay_result;
 use crate::statement::{self, inlay_statement};
-use inlay::{Parameters, Pending};
+use inlay::{Host, Parameters, Pending};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,6 +18,15 @@ pub struct inlay_pending {
 
 owned!(inlay_pending);
 
+/// Starts something of a session.
+fn start(
+    session: &Session,
+    work: impl FnOnce(&Call<'_>, Option<Arc<dyn Host>>) -> inlay::Result<Pending>,
+) -> inlay::Result<Pending> {
+    let call = session.enter();
+    work(&call, call.host().cloned())
+}
+
 /// Starts the statements of a text. To be ended by inlay_pending_finish, or given up by inlay_pending_free.
 #[unsafe(no_mangle)]
 pub extern "C" fn inlay_start(
@@ -29,7 +38,9 @@ pub extern "C" fn inlay_start(
     guard(error, || {
         make(pending, "pending", || {
             let session = Arc::clone(connection::of(connection)?);
-            let pending = session.connection.start(sql.get("sql")?, Parameters::default(), session.host())?;
+            let pending = start(&session, |call, host| {
+                call.connection().start(sql.get("sql")?, Parameters::default(), host)
+            })?;
             Ok(inlay_pending { process: here(), session, pending })
         })
     })
@@ -47,7 +58,7 @@ pub extern "C" fn inlay_statement_start(
             let statement = statement::of(statement)?;
             let session = Arc::clone(&statement.session);
             let parameters = statement.bindings.lock().parameters()?.clone();
-            let pending = statement.statement.start(parameters, session.host())?;
+            let pending = start(&session, |_, host| statement.statement.start(parameters, host))?;
             Ok(inlay_pending { process: here(), session, pending })
         })
     })
@@ -91,17 +102,13 @@ pub extern "C" fn inlay_pending_finish(
 ) -> inlay_status {
     guard(error, || {
         let boxed = pending.and_then(Option::take).ok_or_else(|| null("pending"))?;
-        inlay_result::put(result, || {
-            let inlay_pending { process, session, pending } = *boxed;
-            if process != here() {
-                std::mem::forget((session, pending));
-                return Err(inlay::Error::Closed {
-                    message: "the statement was started by the process that this one was forked from"
-                        .to_string(),
-                });
-            }
-            Ok((pending.finish()?, session.host()))
-        })
+        let inlay_pending { process, session, pending } = *boxed;
+        if process != here() {
+            std::mem::forget((session, pending));
+            let message = "the statement was started by the process that this one was forked from";
+            return Err(inlay::Error::Closed { message: message.to_string() });
+        }
+        inlay_result::put(result, Ok(&session), |_| Ok(pending.finish()?.into_parts()))
     })
 }
 

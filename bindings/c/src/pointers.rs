@@ -39,6 +39,27 @@ pub fn put<T>(out: Out<'_, T>, value: T, what: &str) -> Result<()> {
     Ok(())
 }
 
+/// Puts an answer to its place, if the program has one for it.
+pub fn put_if<T>(out: Out<'_, T>, value: T) -> Result<()> {
+    if let Some(out) = out {
+        out.write(value);
+    }
+    Ok(())
+}
+
+/// Puts a text to its place, which the program frees; NULL is there if there is none.
+pub fn put_text(
+    out: Out<'_, TextOut>,
+    what: &str,
+    work: impl FnOnce() -> Result<Option<String>>,
+) -> Result<()> {
+    // What has no place is not made: nobody would free it.
+    let out = out.ok_or_else(|| null(what))?;
+    out.write(TextOut::none());
+    out.write(work()?.map_or_else(TextOut::none, |text| TextOut::of(&text)));
+    Ok(())
+}
+
 /// Puts a handle to its place; NULL is there if it could not be made.
 pub fn make<T>(out: Out<'_, Made<T>>, what: &str, work: impl FnOnce() -> Result<T>) -> Result<()> {
     make_some(out, what, || work().map(Some))

@@ -2,9 +2,9 @@
 
 use crate::connection::{self, Session, inlay_connection};
 use crate::failure::{ErrorOut, guard, inlay_status};
-use crate::pointers::{Freed, Handle, Made, Out, Shared, Text, free, given, here, make, null, owned, put};
+use crate::pointers::{Freed, Handle, Made, Out, Shared, Text, free, given, here, make, null, owned, put_if};
 use crate::result::inlay_result;
-use inlay::{Parameters, Script};
+use inlay::{Extent, FIRST_BYTES, Parameters, Script};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
@@ -28,11 +28,15 @@ pub extern "C" fn inlay_query(
     error: ErrorOut<'_>,
 ) -> inlay_status {
     guard(error, || {
-        inlay_result::put(result, || {
-            let (session, sql) = (connection::of(connection)?, sql.get("sql")?);
-            let host = session.host();
-            let cursor = session.connection.stream(sql, &Parameters::default(), host.as_ref())?;
-            Ok((cursor, host))
+        inlay_result::put(result, connection::of(connection), |call| {
+            let sql = sql.get("sql")?;
+            call.connection().stream_with(
+                sql,
+                Extent::Script,
+                &Parameters::default(),
+                call.host(),
+                FIRST_BYTES,
+            )
         })
     })
 }
@@ -46,13 +50,9 @@ pub extern "C" fn inlay_execute(
     error: ErrorOut<'_>,
 ) -> inlay_status {
     guard(error, || {
-        let (session, sql) = (connection::of(connection)?, sql.get("sql")?);
-        let host = session.host();
-        let answer = session.connection.execute_with(sql, &Parameters::default(), host.as_ref())?;
-        match changed {
-            None => Ok(()),
-            place => put(place, answer.changed_rows().unwrap_or(0), "changed"),
-        }
+        let (call, sql) = (connection::enter(connection)?, sql.get("sql")?);
+        let answer = call.connection().execute_with(sql, &Parameters::default(), call.host())?;
+        put_if(changed, answer.changed_rows().unwrap_or(0))
     })
 }
 
@@ -67,7 +67,7 @@ pub extern "C" fn inlay_script_new(
     guard(error, || {
         make(script, "script", || {
             let session = Arc::clone(connection::of(connection)?);
-            let script = Mutex::new(session.connection.script(sql.get("sql")?)?);
+            let script = Mutex::new(session.enter().connection().script(sql.get("sql")?)?);
             Ok(inlay_script { process: here(), session, script })
         })
     })
@@ -84,10 +84,10 @@ pub extern "C" fn inlay_script_next(
         let script = given(script, "script")?;
         let result = result.ok_or_else(|| null("result"))?;
         result.write(Shared::none());
-        let host = script.session.host();
-        let answer = script.script.lock().next(&Parameters::default(), host.as_ref())?;
+        let call = script.session.enter();
+        let answer = script.script.lock().next(&Parameters::default(), call.host())?;
         if let Some(cursor) = answer {
-            result.write(Shared::of(inlay_result::new(cursor, host)));
+            result.write(Shared::of(inlay_result::new(cursor.into_parts(), &call, &script.session)));
         }
         Ok(())
     })

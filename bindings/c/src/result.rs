@@ -2,17 +2,19 @@
 
 use crate::chunk::inlay_chunk;
 use crate::column::{self, Prepared};
+use crate::connection::{Call, Session};
 use crate::failure::{ErrorOut, guard, inlay_status, plain};
+use crate::forms::Plain;
 use crate::kinds::{INLAY_TYPE_NULL, id_of, inlay_type_id};
-use crate::plain::Plain;
+use crate::memory::Held;
 use crate::pointers::{Handle, Made, Out, Shared, given, here, make, make_some, put, text_of};
 use crate::types::inlay_type;
-use inlay::{Chunk, Command, Connection, Cursor, Error, Host, QueryResult, Result, ResultKind, Unread};
+use inlay::{Chunk, Command, Cursor, Error, QueryResult, Rest, Result, ResultKind, Unread};
 use parking_lot::Mutex;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::{CString, c_char};
 use std::ptr;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, OnceLock};
 
 /// What kind of answer a result is.
@@ -29,124 +31,158 @@ pub const INLAY_RESULT_CHANGED: inlay_result_kind = 2;
 pub struct inlay_result {
     references: AtomicUsize,
     process: u32,
-    header: QueryResult,
-    host: Option<Arc<dyn Host>>,
-    names: OnceLock<Vec<CString>>,
-    tag: OnceLock<CString>,
+    mode: AtomicU8,
+    /// What the answer is, with all of its rows or, where some are still to be computed, none.
+    first: QueryResult,
+    /// All rows, where some had to be computed.
+    joined: OnceLock<QueryResult>,
     rows: Mutex<Rows>,
-    whole: OnceLock<Whole>,
+    shown: OnceLock<Box<Shown>>,
+    /// It keeps the database open, where rows are read when they are asked for.
+    session: Arc<Session>,
 }
+
+/// How rows are read. What was begun goes on.
+type Mode = u8;
+const UNREAD: Mode = 0;
+const AS_WHOLE: Mode = 1;
+const AS_CHUNKS: Mode = 2;
+/// Somebody else has them, or they could not be computed.
+const GONE: Mode = 3;
 
 /// Where the rows are.
 enum Rows {
-    /// None was read.
-    Unread(Cursor),
-    /// Some were read as chunks.
-    Streamed(Cursor),
-    /// They are all there, and so many were read as chunks.
-    Whole(usize),
-    /// Somebody else has them.
+    /// All are there, and so many were read as chunks.
+    There(usize),
+    /// Some are computed when they are read.
+    Waiting(Box<Cursor>),
     Gone,
 }
 
-/// All rows, and what was made of them.
-pub struct Whole {
-    pub rows: QueryResult,
-    /// It keeps the database open, where rows are read when they are asked for.
-    _connection: Connection,
+/// What was made of the answer for the program.
+pub struct Shown {
+    names: OnceLock<Vec<CString>>,
+    tag: OnceLock<CString>,
     pub views: Vec<OnceLock<Prepared>>,
     pub plains: Mutex<HashMap<(usize, inlay_type_id), Arc<Plain>>>,
     pub texts: Mutex<Texts>,
 }
 
 /// Single values as text or bytes, which end with NUL: by row, column, and whether as text.
-type Texts = HashMap<(usize, usize, bool), Box<[u8]>>;
+#[derive(Default)]
+pub struct Texts {
+    pub known: BTreeMap<(usize, usize, bool), Box<[u8]>>,
+    /// Bytes of all of them, and from how many on they are asked of the budget.
+    pub size: usize,
+    pub held: Option<Held>,
+}
 
-/// What a run gives.
-pub type Answer = (Cursor, Option<Arc<dyn Host>>);
+/// Rows that a statement gave, and those that are still to be computed.
+pub type Answer = (QueryResult, Option<Rest>);
 
 impl inlay_result {
-    /// The answer that a cursor is at the beginning of.
-    pub fn new(cursor: Cursor, host: Option<Arc<dyn Host>>) -> Self {
+    /// An answer of which nothing was read.
+    pub fn new((first, rest): Answer, call: &Call<'_>, session: &Arc<Session>) -> Self {
+        let (first, rows) = match rest {
+            None => (first, Rows::There(0)),
+            Some(rest) => {
+                let header = first.without_rows();
+                let cursor = Cursor::new(call.connection().clone(), first, Some(rest));
+                (header, Rows::Waiting(Box::new(cursor)))
+            }
+        };
         Self {
             references: AtomicUsize::new(1),
             process: here(),
-            header: cursor.header().clone(),
-            host,
-            names: OnceLock::new(),
-            tag: OnceLock::new(),
-            rows: Mutex::new(Rows::Unread(cursor)),
-            whole: OnceLock::new(),
+            mode: AtomicU8::new(UNREAD),
+            first,
+            joined: OnceLock::new(),
+            rows: Mutex::new(rows),
+            shown: OnceLock::new(),
+            session: Arc::clone(session),
         }
     }
 
-    /// Runs something, and puts its answer to its place; all of it is run where there is none.
-    pub fn put(place: Out<'_, Shared<Self>>, run: impl FnOnce() -> Result<Answer>) -> Result<()> {
+    /// Runs something of a session, and puts its answer to its place; all of it is run where there is none.
+    pub fn put(
+        place: Out<'_, Shared<Self>>,
+        session: Result<&Arc<Session>>,
+        run: impl FnOnce(&Call<'_>) -> Result<Answer>,
+    ) -> Result<()> {
         let Some(place) = place else {
-            let (mut cursor, host) = run()?;
-            return cursor.take_rest().run_to_end(host.as_ref());
+            let call = session?.enter();
+            let (_, rest) = run(&call)?;
+            return rest.map_or(Ok(()), |rest| rest.run_to_end(call.host()));
         };
         place.write(Shared::none());
-        let (cursor, host) = run()?;
-        place.write(Shared::of(Self::new(cursor, host)));
+        let session = session?;
+        let call = session.enter();
+        place.write(Shared::of(Self::new(run(&call)?, &call, session)));
         Ok(())
     }
 
+    /// Enters a call of the session that the answer is of.
+    pub fn enter(&self) -> Call<'_> {
+        self.session.enter()
+    }
+
+    /// What was made of it.
+    pub fn shown(&self) -> &Shown {
+        self.shown.get_or_init(|| {
+            let views = self.first.types().iter().map(|_| OnceLock::new()).collect();
+            let (names, tag) = (OnceLock::new(), OnceLock::new());
+            Box::new(Shown { names, tag, views, plains: Mutex::default(), texts: Mutex::default() })
+        })
+    }
+
     /// All rows.
-    pub fn whole(&self) -> Result<&Whole> {
+    pub fn whole(&self) -> Result<&QueryResult> {
         self.check_process()?;
-        if let Some(whole) = self.whole.get() {
-            return Ok(whole);
+        if self.mode.load(Ordering::Acquire) != AS_WHOLE {
+            self.read_whole()?;
         }
+        Ok(self.joined.get().unwrap_or(&self.first))
+    }
+
+    fn read_whole(&self) -> Result<()> {
         let mut rows = self.rows.lock();
-        if let Some(whole) = self.whole.get() {
-            return Ok(whole);
+        match self.mode.load(Ordering::Acquire) {
+            UNREAD => {}
+            AS_WHOLE => return Ok(()),
+            mode => return Err(read_already(mode == AS_CHUNKS)),
         }
-        match std::mem::replace(&mut *rows, Rows::Gone) {
-            Rows::Unread(cursor) => {
-                let connection = cursor.connection().clone();
-                let all = cursor.into_result(self.host.as_ref())?;
-                *rows = Rows::Whole(0);
-                let views = all.types().iter().map(|_| OnceLock::new()).collect();
-                let (plains, texts) = (Mutex::default(), Mutex::default());
-                Ok(self.whole.get_or_init(|| Whole {
-                    rows: all,
-                    _connection: connection,
-                    views,
-                    plains,
-                    texts,
-                }))
-            }
-            other => {
-                let is_streamed = matches!(other, Rows::Streamed(_));
-                *rows = other;
-                Err(read_already(is_streamed))
-            }
+        // What fails is not there afterwards.
+        self.mode.store(GONE, Ordering::Release);
+        if let Rows::Waiting(cursor) = std::mem::replace(&mut *rows, Rows::Gone) {
+            let all = cursor.into_result(self.enter().host())?;
+            self.joined.get_or_init(|| all);
         }
+        *rows = Rows::There(0);
+        self.mode.store(AS_WHOLE, Ordering::Release);
+        Ok(())
     }
 
     /// The next rows that lie together.
     fn next_chunk(&self) -> Result<Option<Chunk>> {
         self.check_process()?;
         let mut rows = self.rows.lock();
-        if let Rows::Unread(_) = *rows
-            && let Rows::Unread(cursor) = std::mem::replace(&mut *rows, Rows::Gone)
-        {
-            *rows = Rows::Streamed(cursor);
+        if self.mode.load(Ordering::Acquire) == UNREAD {
+            self.mode.store(AS_CHUNKS, Ordering::Release);
         }
         match &mut *rows {
-            Rows::Streamed(cursor) => {
-                Ok(cursor.next_batch(self.host.as_ref())?.map(|batch| Chunk::new(&batch)))
+            Rows::Waiting(cursor) => {
+                Ok(cursor.next_batch(self.enter().host())?.map(|batch| Chunk::new(&batch)))
             }
-            Rows::Whole(next) => {
-                let Some(whole) = self.whole.get().filter(|whole| *next < whole.rows.row_count()) else {
+            Rows::There(next) => {
+                let all = self.joined.get().unwrap_or(&self.first);
+                if *next == all.row_count() {
                     return Ok(None);
-                };
-                let (_, batch) = whole.rows.slice(*next..whole.rows.row_count()).part_at(0)?;
+                }
+                let (_, batch) = all.slice(*next..all.row_count()).part_at(0)?;
                 *next += batch.len();
                 Ok(Some(Chunk::new(&batch)))
             }
-            Rows::Unread(_) | Rows::Gone => Err(read_already(false)),
+            Rows::Gone => Err(read_already(false)),
         }
     }
 
@@ -154,18 +190,28 @@ impl inlay_result {
     pub fn take(&self) -> Result<Unread> {
         self.check_process()?;
         let mut rows = self.rows.lock();
-        if let (Rows::Whole(_), Some(whole)) = (&*rows, self.whole.get()) {
-            return Ok(whole.rows.clone().into());
+        if self.mode.load(Ordering::Acquire) == AS_WHOLE {
+            return Ok(self.unread(0));
         }
-        match std::mem::replace(&mut *rows, Rows::Gone) {
-            Rows::Unread(mut cursor) | Rows::Streamed(mut cursor) => Ok(cursor.take_rest()),
-            Rows::Whole(_) | Rows::Gone => Err(read_already(false)),
-        }
+        let taken = match std::mem::replace(&mut *rows, Rows::Gone) {
+            Rows::Waiting(mut cursor) => cursor.take_rest(),
+            Rows::There(next) => self.unread(next),
+            Rows::Gone => return Err(read_already(false)),
+        };
+        self.mode.store(GONE, Ordering::Release);
+        Ok(taken)
+    }
+
+    /// The rows that are there from one on, with what they need.
+    fn unread(&self, from: usize) -> Unread {
+        let all = self.joined.get().unwrap_or(&self.first);
+        let rows = all.slice(from..all.row_count());
+        Cursor::new(self.enter().connection().clone(), rows, None).take_rest()
     }
 
     /// Fails unless there is such a column.
     pub fn check_column(&self, column: usize) -> Result<()> {
-        let count = self.header.types().len();
+        let count = self.first.types().len();
         if column < count {
             return Ok(());
         }
@@ -181,11 +227,10 @@ impl inlay_result {
     }
 
     fn row_count(&self) -> Result<usize> {
-        if let Rows::Streamed(cursor) = &*self.rows.lock() {
-            let known = cursor.row_count().and_then(|count| usize::try_from(count).ok());
-            return known.ok_or_else(|| read_already(true));
+        if self.mode.load(Ordering::Acquire) == AS_CHUNKS && matches!(*self.rows.lock(), Rows::There(_)) {
+            return Ok(self.first.row_count());
         }
-        Ok(self.whole()?.rows.row_count())
+        Ok(self.whole()?.row_count())
     }
 }
 
@@ -233,7 +278,7 @@ pub extern "C" fn inlay_result_release(result: Option<&mut Shared<inlay_result>>
 #[unsafe(no_mangle)]
 pub extern "C" fn inlay_result_get_kind(result: Handle<'_, inlay_result>) -> inlay_result_kind {
     plain(INLAY_RESULT_NOTHING, || {
-        Some(match result?.header.kind() {
+        Some(match result?.first.kind() {
             ResultKind::Rows => INLAY_RESULT_ROWS,
             ResultKind::Changed(_) => INLAY_RESULT_CHANGED,
             ResultKind::Done => INLAY_RESULT_NOTHING,
@@ -244,7 +289,7 @@ pub extern "C" fn inlay_result_get_kind(result: Handle<'_, inlay_result>) -> inl
 /// What was done: "INSERT", "CREATE TABLE"; a constant.
 #[unsafe(no_mangle)]
 pub extern "C" fn inlay_result_command(result: Handle<'_, inlay_result>) -> *const c_char {
-    plain(ptr::null(), || Some(command_text(result?.header.command())))
+    plain(ptr::null(), || Some(command_text(result?.first.command())))
 }
 
 /// What was done and to how many rows, as PostgreSQL tells it: "INSERT 0 3". It belongs to the result.
@@ -252,14 +297,14 @@ pub extern "C" fn inlay_result_command(result: Handle<'_, inlay_result>) -> *con
 pub extern "C" fn inlay_result_tag(result: Handle<'_, inlay_result>) -> *const c_char {
     plain(ptr::null(), || {
         let result = result?;
-        Some(result.tag.get_or_init(|| text_of(&result.header.command_tag())).as_ptr())
+        Some(result.shown().tag.get_or_init(|| text_of(&result.first.without_rows().command_tag())).as_ptr())
     })
 }
 
 /// How many rows the statement changed; -1 for one that changes none.
 #[unsafe(no_mangle)]
 pub extern "C" fn inlay_result_changed_rows(result: Handle<'_, inlay_result>) -> i64 {
-    plain(-1, || result?.header.changed_rows().and_then(|count| i64::try_from(count).ok()))
+    plain(-1, || result?.first.changed_rows().and_then(|count| i64::try_from(count).ok()))
 }
 
 /// How many rows there are; all of them are computed for that.
@@ -275,7 +320,7 @@ pub extern "C" fn inlay_result_row_count(
 /// How many columns there are.
 #[unsafe(no_mangle)]
 pub extern "C" fn inlay_result_column_count(result: Handle<'_, inlay_result>) -> usize {
-    plain(0, || result.map(|result| result.header.types().len()))
+    plain(0, || result.map(|result| result.first.types().len()))
 }
 
 /// The name of a column, from 0; it belongs to the result. NULL if there is none.
@@ -283,15 +328,15 @@ pub extern "C" fn inlay_result_column_count(result: Handle<'_, inlay_result>) ->
 pub extern "C" fn inlay_result_column_name(result: Handle<'_, inlay_result>, column: usize) -> *const c_char {
     plain(ptr::null(), || {
         let result = result?;
-        let made = || result.header.names().iter().map(|name| text_of(name)).collect();
-        result.names.get_or_init(made).get(column).map(|name| name.as_ptr())
+        let made = || result.first.names().iter().map(|name| text_of(name)).collect();
+        result.shown().names.get_or_init(made).get(column).map(|name| name.as_ptr())
     })
 }
 
 /// The number of the type of a column, from 0; INLAY_TYPE_NULL if there is none.
 #[unsafe(no_mangle)]
 pub extern "C" fn inlay_result_column_type(result: Handle<'_, inlay_result>, column: usize) -> inlay_type_id {
-    plain(INLAY_TYPE_NULL, || result?.header.types().get(column).map(id_of))
+    plain(INLAY_TYPE_NULL, || result?.first.types().get(column).map(id_of))
 }
 
 /// The type of a column with all its parts. To be freed by inlay_type_free.
@@ -306,7 +351,7 @@ pub extern "C" fn inlay_result_column_full_type(
         make(type_, "type", || {
             let result = of(result)?;
             result.check_column(column)?;
-            Ok(inlay_type::new(result.header.types()[column].clone()))
+            Ok(inlay_type::new(result.first.types()[column].clone()))
         })
     })
 }
@@ -334,7 +379,9 @@ pub extern "C" fn inlay_result_column_chunk(
         make(chunk, "chunk", || {
             let result = of(result)?;
             result.check_column(column)?;
-            Ok(inlay_chunk::new(column::chunk_of(&result.whole()?.rows, column)?))
+            let call = result.enter();
+            let rows = result.whole()?;
+            Ok(inlay_chunk::new(column::chunk_of(rows, column, &call.limits()?)?))
         })
     })
 }

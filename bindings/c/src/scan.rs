@@ -5,7 +5,7 @@ use crate::failure::{ErrorOut, guard, inlay_status, plain};
 use crate::functions::{Destroy, User};
 use crate::pointers::{Handle, Own, StreamIn, Text, null, text_of};
 use inlay::types::arrow::StreamReader;
-use inlay::{ArrowTable, Error, Host, HostScope, HostTable, Result};
+use inlay::{ArrowTable, Error, HostTable, Result};
 use std::ffi::{c_char, c_void};
 use std::sync::Arc;
 
@@ -27,17 +27,14 @@ pub struct Scan {
     user: User,
 }
 
-impl Host for Scan {
-    fn find_table(&self, name: &str, _scope: HostScope) -> Result<Option<HostTable>> {
+impl Scan {
+    /// The program's table of a name.
+    pub fn find(&self, name: &str) -> Result<Option<HostTable>> {
         let mut replacement = inlay_replacement { name: name.to_string(), table: Ok(None) };
         let text = text_of(name);
         // SAFETY: the program's function, called as it was declared; both pointers live as long as the call.
         unsafe { (self.callback)(self.user.data(), text.as_ptr(), &raw mut replacement) };
         replacement.table
-    }
-
-    fn is_interrupted(&self) -> bool {
-        false
     }
 }
 
@@ -54,9 +51,8 @@ pub extern "C" fn inlay_set_replacement_scan(
     // What is given is destroyed whatever happens.
     let user = User::new(user_data, destroy);
     guard(error, || {
-        let session = connection::of(connection)?;
         let scan = function.map(|callback| Arc::new(Scan { callback, user }));
-        let earlier = std::mem::replace(&mut *session.scan.write(), scan);
+        let earlier = connection::of(connection)?.set_scan(scan);
         drop(earlier);
         Ok(())
     })

@@ -1,16 +1,16 @@
 //! Prepared statements: what they take and give, and their runs.
 
 use crate::array;
-use crate::connection::{self, Session, inlay_connection};
+use crate::connection::{self, Call, Session, inlay_connection};
 use crate::failure::{ErrorOut, guard, inlay_status, plain};
 use crate::kinds::{INLAY_TYPE_NULL, id_of, inlay_array, inlay_type_id};
 use crate::pointers::{
-    Freed, Handle, Items, Made, Out, Shared, Text, free, given, here, make, owned, put, text_of,
+    Freed, Handle, Items, Made, Out, Shared, Text, free, given, here, make, owned, put, put_if, text_of,
 };
-use crate::result::inlay_result;
+use crate::result::{Answer, inlay_result};
 use inlay::{
-    Bindings, Error, ErrorKind, ParameterShape, Parameters, PreparedStatement, Result, StatementShape, Value,
-    cast_value,
+    Bindings, Error, ErrorKind, FIRST_BYTES, ParameterShape, Parameters, PreparedStatement, Result,
+    StatementShape, Value, cast_value,
 };
 use parking_lot::Mutex;
 use std::ffi::{CString, c_char};
@@ -41,19 +41,18 @@ impl inlay_statement {
         if let Some(known) = self.columns.get() {
             return Ok(known);
         }
-        let shape = self.statement.describe(self.session.host().as_ref())?;
+        let shape = self.statement.describe(self.session.enter().host())?;
         let columns = shape.columns.iter().flatten();
         let names = columns.map(|(name, _)| text_of(name)).collect();
         Ok(self.columns.get_or_init(|| Described { shape, names }))
     }
 
     /// Runs it with the values that are bound.
-    fn run(&self) -> Result<(inlay::Cursor, Option<Arc<dyn inlay::Host>>)> {
-        let host = self.session.host();
+    fn run(&self, call: &Call<'_>) -> Result<Answer> {
         // The values are copied, so that binding does not wait for the statement.
         let parameters = self.bindings.lock().parameters()?.clone();
-        let cursor = self.statement.stream(&parameters, host.as_ref());
-        Ok((cursor.map_err(|error| self.blamed(error, &parameters))?, host))
+        let answer = self.statement.stream_with(&parameters, call.host(), FIRST_BYTES);
+        answer.map_err(|error| self.blamed(error, &parameters))
     }
 
     /// The error with the first parameter whose value is none of the type that it is to have, if that is why.
@@ -91,7 +90,7 @@ pub extern "C" fn inlay_prepare(
     guard(error, || {
         make(statement, "statement", || {
             let session = Arc::clone(connection::of(connection)?);
-            let statement = session.connection.prepare(sql.get("sql")?)?;
+            let statement = session.enter().connection().prepare(sql.get("sql")?)?;
             let parameters = statement.parameter_names().iter().map(|name| text_of(name)).collect();
             let bindings = Mutex::new(statement.bindings());
             let columns = OnceLock::new();
@@ -194,7 +193,10 @@ pub extern "C" fn inlay_statement_query(
     result: Out<'_, Shared<inlay_result>>,
     error: ErrorOut<'_>,
 ) -> inlay_status {
-    guard(error, || inlay_result::put(result, || of(statement)?.run()))
+    guard(error, || {
+        let session = of(statement).map(|statement| &statement.session);
+        inlay_result::put(result, session, |call| of(statement)?.run(call))
+    })
 }
 
 /// Runs the statement with the values that are bound, and says how many rows it changed. changed may be NULL.
@@ -206,14 +208,11 @@ pub extern "C" fn inlay_statement_execute(
 ) -> inlay_status {
     guard(error, || {
         let statement = of(statement)?;
-        let host = statement.session.host();
+        let call = statement.session.enter();
         let parameters = statement.bindings.lock().parameters()?.clone();
-        let answer = statement.statement.execute_with(&parameters, host.as_ref());
+        let answer = statement.statement.execute_with(&parameters, call.host());
         let answer = answer.map_err(|error| statement.blamed(error, &parameters))?;
-        match changed {
-            None => Ok(()),
-            place => put(place, answer.changed_rows().unwrap_or(0), "changed"),
-        }
+        put_if(changed, answer.changed_rows().unwrap_or(0))
     })
 }
 
@@ -229,6 +228,7 @@ pub extern "C" fn inlay_statement_execute_many(
 ) -> inlay_status {
     guard(error, || {
         let statement = of(statement)?;
+        let call = statement.session.enter();
         let arrays = arrays.get(array_count, "arrays")?;
         let (by_position, names) =
             (statement.statement.parameter_count(), statement.statement.parameter_names());
@@ -247,11 +247,7 @@ pub extern "C" fn inlay_statement_execute_many(
             Parameters { positional, named: names.iter().cloned().zip(values).collect() }
         };
         let sets: Vec<Parameters> = (0..rows).map(set).collect();
-        let host = statement.session.host();
-        let answer = statement.statement.execute_many(&sets, host.as_ref())?;
-        match changed {
-            None => Ok(()),
-            place => put(place, answer.changed_rows().unwrap_or(0), "changed"),
-        }
+        let answer = statement.statement.execute_many(&sets, call.host())?;
+        put_if(changed, answer.changed_rows().unwrap_or(0))
     })
 }

@@ -3,7 +3,8 @@
 use crate::calendar::{inlay_date, inlay_time, inlay_timestamp};
 use crate::failure::{ErrorOut, guard, inlay_status, plain};
 use crate::kinds::{inlay_decimal, inlay_int128, inlay_interval};
-use crate::pointers::{Handle, Out, null, put};
+use crate::memory::Held;
+use crate::pointers::{Handle, Out, null, put, put_if};
 use crate::result::{self, inlay_result};
 use inlay::types::LogicalType;
 use inlay::{Error, Result, Value, cast_value};
@@ -14,7 +15,7 @@ use std::ptr;
 fn at(result: Handle<'_, inlay_result>, row: usize, column: usize) -> Result<Value> {
     let result = result::of(result)?;
     result.check_column(column)?;
-    let rows = &result.whole()?.rows;
+    let rows = result.whole()?;
     let count = rows.row_count();
     if row >= count {
         return Err(Error::invalid_argument(format!("there is no row {row}: the result has {count}")));
@@ -34,6 +35,15 @@ fn cast_at(
         return Ok(None);
     }
     if value.logical_type() == *ty { Ok(Some(value)) } else { cast_value(&value, ty).map(Some) }
+}
+
+/// A whole number of a type that fits, which most are; `None` where a cast has to say what it is.
+fn number_at<T: TryFrom<i128>>(
+    result: Handle<'_, inlay_result>,
+    row: usize,
+    column: usize,
+) -> Result<Option<T>> {
+    Ok(at(result, row, column)?.as_i128().and_then(|number| T::try_from(number).ok()))
 }
 
 fn misfit(value: &Value, wanted: &str) -> Error {
@@ -71,6 +81,9 @@ pub extern "C" fn inlay_value_int64(
     error: ErrorOut<'_>,
 ) -> inlay_status {
     guard(error, || {
+        if let Some(number) = number_at(result, row, column)? {
+            return put(value, number, "value");
+        }
         let found = cast_at(result, row, column, &LogicalType::BigInt)?;
         put(value, if let Some(Value::BigInt(number)) = found { number } else { 0 }, "value")
     })
@@ -86,6 +99,9 @@ pub extern "C" fn inlay_value_uint64(
     error: ErrorOut<'_>,
 ) -> inlay_status {
     guard(error, || {
+        if let Some(number) = number_at(result, row, column)? {
+            return put(value, number, "value");
+        }
         let found = cast_at(result, row, column, &LogicalType::UBigInt)?;
         put(value, if let Some(Value::UBigInt(number)) = found { number } else { 0 }, "value")
     })
@@ -157,10 +173,11 @@ pub extern "C" fn inlay_value_text(
     error: ErrorOut<'_>,
 ) -> inlay_status {
     guard(error, || {
-        let (start, len) = kept(result, row, column, true, |value| Ok(value.to_string().into_bytes()))?;
-        if let Some(size) = size {
-            size.write(len);
-        }
+        let (start, len) = kept(result, row, column, true, |value| match value {
+            Value::Varchar(text) => Ok(text.into_bytes()),
+            other => Ok(other.to_string().into_bytes()),
+        })?;
+        put_if(size, len)?;
         put(text, start.cast(), "text")
     })
 }
@@ -187,6 +204,9 @@ pub extern "C" fn inlay_value_blob(
     })
 }
 
+/// Bytes of texts that a result keeps before they are asked of the budget: single rows do not ask.
+const FREE_TEXTS: usize = 1 << 16;
+
 /// Bytes of a value that the result keeps, and their number; NULL for NULL.
 fn kept(
     result: Handle<'_, inlay_result>,
@@ -195,19 +215,29 @@ fn kept(
     is_text: bool,
     bytes_of: impl FnOnce(Value) -> Result<Vec<u8>>,
 ) -> Result<(*const u8, usize)> {
-    let whole = result::of(result)?.whole()?;
+    let (handle, result) = (result, result::of(result)?);
+    // Fails where it is not to be read as a whole.
+    result.whole()?;
     let key = (row, column, is_text);
-    if let Some(known) = whole.texts.lock().get(&key) {
+    let texts = &result.shown().texts;
+    if let Some(known) = texts.lock().known.get(&key) {
         return Ok((known.as_ptr(), known.len() - 1));
     }
-    let value = at(result, row, column)?;
+    let value = at(handle, row, column)?;
     if value.is_null() {
         return Ok((ptr::null(), 0));
     }
     let mut bytes = bytes_of(value)?;
     bytes.push(0);
-    let mut texts = whole.texts.lock();
-    let known = texts.entry(key).or_insert_with(|| bytes.into_boxed_slice());
+    let texts = &mut *texts.lock();
+    let size = bytes.len() + size_of_val(&key) + size_of::<Box<[u8]>>();
+    texts.size += size;
+    match &mut texts.held {
+        Some(held) => held.add(size)?,
+        None if texts.size < FREE_TEXTS => {}
+        None => texts.held = Some(Held::new(&result.enter().limits()?, texts.size)?),
+    }
+    let known = texts.known.entry(key).or_insert_with(|| bytes.into_boxed_slice());
     Ok((known.as_ptr(), known.len() - 1))
 }
 

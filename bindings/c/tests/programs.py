@@ -13,6 +13,7 @@ HERE = Path(__file__).resolve().parent
 CRATE = HERE.parent
 ROOT = CRATE.parent.parent
 STRICT = ["-Wall", "-Wextra", "-Werror", "-pedantic"]
+SANITIZED = ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 
 Build = Callable[..., Path]
 

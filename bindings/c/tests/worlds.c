@@ -300,6 +300,35 @@ static void damage(const char *path) {
   inlay_error_free(&error);
 }
 
+/* What is made of rows counts as the database's memory: at the limit it is an error, and it is given back with the result. */
+static void budget(void) {
+  inlay_error *error = NULL;
+  inlay_config *config = NULL;
+  inlay_database *database = NULL;
+  inlay_connection *connection = NULL;
+  inlay_result *result = NULL;
+  inlay_text_column texts;
+  inlay_int64_column wide;
+  inlay_double_column doubles;
+  OK(inlay_config_new(&config, &error));
+  OK(inlay_config_set(config, "memory_limit", "40MB", &error));
+  OK(inlay_open(NULL, config, &database, &error));
+  OK(inlay_connect(database, &connection, &error));
+  OK(inlay_query(connection, "SELECT range::INTEGER AS a FROM range(3000000)", &result, &error));
+  size_t rows = 0;
+  OK(inlay_result_row_count(result, &rows, &error));
+  uint64_t before = inlay_database_memory_used(database);
+  OK(inlay_column_int64(result, 0, &wide, &error));
+  CHECK(wide.data[2999999] == 2999999 && inlay_database_memory_used(database) >= before + rows * 8);
+  FAILS(inlay_column_text(result, 0, &texts, &error), INLAY_ERROR_OUT_OF_MEMORY);
+  FAILS(inlay_column_double(result, 0, &doubles, &error), INLAY_ERROR_OUT_OF_MEMORY);
+  CHECK(number(connection, "SELECT 1") == 1);
+  inlay_result_release(&result);
+  CHECK(inlay_database_memory_used(database) <= before);
+  inlay_config_free(&config);
+  CLOSE();
+}
+
 int main(int count, char **given) {
   CHECK(count >= 2);
   const char *name = given[1];
@@ -311,6 +340,7 @@ int main(int count, char **given) {
   if (strcmp(name, "order") == 0) order(path);
   if (strcmp(name, "forks") == 0) forks(path);
   if (strcmp(name, "leave") == 0) leave();
+  if (strcmp(name, "budget") == 0) budget();
   if (strcmp(name, "damage") == 0) damage(path);
   return 0;
 }

@@ -6,7 +6,7 @@
 //! - [`appender`]: rows one by one. [`filesystem`]: files of fsspec.
 //! - [`functions`]: functions of Python in SQL.
 //! - [`host`]: signals and variables while a query runs. [`errors`]: SQLSTATE to exception. [`allocator`]: memory.
-//! - [`shell`]: the command `inlay`. [`adbc`]: the functions that driver managers of ADBC look for in this library.
+//! - [`shell`]: the command `inlay`. The crate `inlay_adbc` adds the functions that driver managers of ADBC look for in this library.
 //!
 //! The GIL is released while a statement runs; no panic of the engine and no Python exception is lost on the way.
 
@@ -20,7 +20,6 @@ macro_rules! doc {
     };
 }
 
-mod adbc;
 mod allocator;
 mod appender;
 mod arrow;
@@ -41,6 +40,8 @@ mod scanned;
 mod shell;
 mod texts;
 
+// What driver managers of ADBC look for.
+use inlay_adbc as _;
 use pyo3::prelude::*;
 
 /// All docstrings of the stubs by name, for methods that are made in Python.

@@ -66,7 +66,7 @@ pub use builder::VectorBuilder;
 pub use candidates::Candidates;
 pub use cmp::Cmp;
 pub use error::{Error, ErrorKind, Result};
-pub use interrupt::Interrupt;
+pub use interrupt::{Interrupt, Interrupts};
 pub use logical_type::{EnumType, Field, LogicalType, PhysicalType};
 pub use native::FromValue;
 pub use time_tz::TimeTz;

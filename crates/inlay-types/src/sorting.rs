@@ -116,15 +116,14 @@ mod tests {
     /// Comparisons are counted, not seconds.
     #[test]
     fn sorting_ends_soon_after_the_flag_is_up() {
-        let interrupt = Interrupt::new();
         let compared = Arc::new(AtomicUsize::new(0));
-        let limits = Limits::new(MemoryBudget::new(1 << 30), interrupt.clone());
         for after in [0, 100_000, 5_000_000, 17_000_000] {
-            interrupt.clear();
+            let interrupt = Interrupt::new();
+            let limits = Limits::new(MemoryBudget::new(1 << 30), interrupt.clone());
             compared.store(0, Relaxed);
             let mut values: Vec<u64> =
                 (0..1_000_000u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
-            let outcome = with(limits.clone(), || {
+            let outcome = with(limits, || {
                 sort_by(&mut values, |a, b| {
                     if compared.fetch_add(1, Relaxed) == after {
                         interrupt.set();

@@ -29,11 +29,11 @@ use inlay_catalog::TableSource;
 use inlay_exec::{Priority, PriorityCell, Progress, QueryProgress, Team};
 use inlay_sql::parser::ast;
 use inlay_sql::with_statement_stack;
-use inlay_types::limits;
-use inlay_types::{Error, Interrupt, Result};
+use inlay_types::limits::{self, Limits};
+use inlay_types::{Error, Interrupt, Interrupts, Result};
 use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 pub use crate::database::SessionInfo;
@@ -89,9 +89,7 @@ struct Shared {
     session: Mutex<Session>,
     priority: PriorityCell,
     host_settings: HostSettings,
-    interrupt: Interrupt,
-    /// How often it was interrupted.
-    interrupts: AtomicU64,
+    interrupts: Interrupts,
     progress: Arc<QueryProgress>,
     closed: AtomicBool,
     /// Whether BEGIN opened a transaction, as of the end of the last statement.
@@ -150,8 +148,7 @@ impl Connection {
             priority: session.settings.priority.clone(),
             host_settings: session.settings.host.clone(),
             database: RwLock::new(Some(database)),
-            interrupt: Interrupt::new(),
-            interrupts: AtomicU64::new(0),
+            interrupts: Interrupts::default(),
             progress: Arc::clone(&session.progress),
             closed: AtomicBool::new(false),
             has_transaction: AtomicBool::new(session.transaction.is_some()),
@@ -389,6 +386,8 @@ impl Connection {
         work: impl FnOnce(&mut Session, &Interrupt) -> Result<T>,
         host: Option<&Arc<dyn Host>>,
     ) -> Result<T> {
+        // Before this waits for another statement, whose interrupt is its own, too.
+        let entered = host.and_then(|host| host.entered()).unwrap_or_else(|| self.enter());
         self.check_open()?;
         let mut session = match self.0.session.try_lock() {
             Some(session) => session,
@@ -400,20 +399,18 @@ impl Connection {
         };
         // Closed while this waited for another statement.
         self.check_open()?;
-        self.0.interrupt.clear();
-        if let Some(entered) = host.and_then(|host| host.entered())
-            && let Err(error) = self.check_since(entered)
-        {
-            self.0.interrupt.clear();
-            return Err(error);
-        }
-        let poll = host.map(|host| poll_of(Arc::clone(host)));
+        self.0.interrupts.settle();
+        self.check_since(entered)?;
+        let poll = host.and_then(poll_of);
         let poll = match &self.0.nested {
             Some(nested) => Some(nested.poll(poll)),
             None => poll,
         };
-        let interrupt =
-            poll.map_or_else(|| self.0.interrupt.clone(), |poll| self.0.interrupt.with_poll(poll));
+        let interrupt = self.interrupt_since(entered);
+        let interrupt = match poll {
+            Some(poll) => interrupt.with_poll(poll),
+            None => interrupt,
+        };
         let in_transaction = session.transaction.is_some();
         let outcome = caught(|| with_statement_stack(|| work(&mut session, &interrupt)));
         if matches!(outcome, Err(Error::Internal { .. })) && !in_transaction {
@@ -421,7 +418,7 @@ impl Connection {
         }
         self.0.has_transaction.store(session.transaction.is_some(), Ordering::Release);
         // Rows that wait are not ended by what ended this statement.
-        self.0.interrupt.clear();
+        self.0.interrupts.settle();
         self.0.progress.clear();
         drop(session);
         let ran = self.0.running.lock().take();
@@ -438,12 +435,10 @@ impl Connection {
         self.guarded(|_, _| self.database()?.backup(path), None)
     }
 
-    /// Ends the running statement soon, with [`Error::Interrupted`], and calls of a host that were entered before. May be called
-    /// from any thread.
+    /// Ends the running statement soon, with [`Error::Interrupted`], calls of a host that were entered before, and rows that wait to be
+    /// read, unless a statement comes between; what begins later is not touched. May be called from any thread.
     pub fn interrupt(&self) {
-        // Counted first: whoever takes the flag down looks at the count afterwards.
-        self.0.interrupts.fetch_add(1, Ordering::SeqCst);
-        self.0.interrupt.set();
+        self.0.interrupts.raise();
     }
 
     /// Whether both are handles of one session.
@@ -453,12 +448,23 @@ impl Connection {
 
     /// That a host's call begins, which may do much before its statement does.
     pub fn enter(&self) -> Entered {
-        Entered(self.0.interrupts.load(Ordering::SeqCst))
+        Entered(self.0.interrupts.count())
     }
 
     /// [`Error::Interrupted`] if there was an interrupt since a call was entered.
     pub fn check_since(&self, entered: Entered) -> Result<()> {
         if self.enter() == entered { Ok(()) } else { Err(Error::Interrupted) }
+    }
+
+    /// What ends work of a call besides its statements, such as conversions of rows.
+    pub fn interrupt_since(&self, entered: Entered) -> Interrupt {
+        self.0.interrupts.work_since(entered.0)
+    }
+
+    /// The memory and the interrupts of a call's work besides its statements, for [`crate::with_limits`] and for memory that a host
+    /// makes of rows.
+    pub fn limits_since(&self, entered: Entered) -> Result<Limits> {
+        Ok(Limits::new(self.database()?.budget().clone(), self.interrupt_since(entered)))
     }
 
     /// What queries of this session get when several want the workers at once, those that run among them. May be called
@@ -519,7 +525,7 @@ impl Connection {
             return Err(busy("close it when that has ended"));
         }
         if !self.0.closed.swap(true, Ordering::AcqRel) {
-            self.0.interrupt.set();
+            self.0.interrupts.raise();
             self.let_go();
         }
         Ok(())

@@ -5,13 +5,13 @@
 
 use crate::columns::{self, Consumed, Crew, Growth};
 use crate::host::{Host, interrupt_of};
-use crate::rest::Rest;
+use crate::rest::{Reading, Rest};
 use crate::result::{HostColumn, QueryResult};
 use inlay_exec::rows_size;
 use inlay_types::allocator::Hurry;
 use inlay_types::arrow::{ArrowArray, Exporter};
 use inlay_types::host::HostForm;
-use inlay_types::{Batch, LogicalType, Reservation, Result, Vector};
+use inlay_types::{Batch, Interrupt, LogicalType, Reservation, Result, Vector};
 use std::sync::Arc;
 
 /// Bytes of rows that are written at once.
@@ -22,16 +22,20 @@ const HURRIED_BYTES: usize = 32 << 20;
 /// Rows for a host, which it gets as whole columns.
 pub struct Delivery {
     first: QueryResult,
-    rest: Option<Rest>,
-    host: Arc<dyn Host>,
+    rest: Option<(Reading, Rest)>,
+    /// Looked at until all rows are there.
+    interrupt: Interrupt,
 }
 
 impl Delivery {
     /// The rows of `first` and those behind them. `host` is asked meanwhile whether to end.
     pub fn new(first: QueryResult, rest: Option<Rest>, host: &Arc<dyn Host>) -> Self {
-        let host = Arc::clone(host);
-        let first = first.interrupted_by(interrupt_of(Arc::clone(&host)));
-        Self { first, rest, host }
+        let rest = rest.map(|rest| (rest.reading(Some(host)), rest));
+        let interrupt = match &rest {
+            Some((reading, rest)) => rest.interrupt(reading),
+            None => interrupt_of(host),
+        };
+        Self { first: first.interrupted_by(interrupt.clone()), rest, interrupt }
     }
 
     /// The number of rows, and each column in the form given for it, as [`QueryResult::host_column`], or its rows where none
@@ -81,20 +85,20 @@ impl Delivery {
     }
 
     fn parts(self) -> Result<Parts> {
-        let Self { first, rest, host } = self;
+        let Self { first, rest, interrupt } = self;
         let header = first.without_rows();
         let first = first.into_batches()?;
         let size: usize = first.iter().map(|batch| rows_size(batch.columns(), batch.len())).sum();
         let hurry = (size >= HURRIED_BYTES).then(Hurry::new);
-        Ok(Parts { first: first.into_iter(), rest, host, header, written: 0, held: None, _hurry: hurry })
+        Ok(Parts { first: first.into_iter(), rest, interrupt, header, written: 0, held: None, _hurry: hurry })
     }
 }
 
 /// Batches in the order of rows, part by part.
 struct Parts {
     first: std::vec::IntoIter<Batch>,
-    rest: Option<Rest>,
-    host: Arc<dyn Host>,
+    rest: Option<(Reading, Rest)>,
+    interrupt: Interrupt,
     /// The answer without rows, which has the workers.
     header: QueryResult,
     /// Bytes of batches that were handed out since memory was given back.
@@ -111,8 +115,8 @@ impl Parts {
         if self.written >= 2 * PART_BYTES {
             self.given_back();
         }
-        if let Some(rest) = &self.rest {
-            rest.check_interrupt(&self.host)?;
+        if let Some((_, rest)) = &self.rest {
+            rest.check(&self.interrupt)?;
         }
         let (mut part, mut bytes) = (Vec::new(), 0);
         while bytes < PART_BYTES
@@ -122,9 +126,9 @@ impl Parts {
             part.push(batch);
         }
         if part.is_empty()
-            && let Some(rest) = &self.rest
+            && let Some((reading, rest)) = &self.rest
         {
-            (part, bytes) = rest.read_reserved(Some(&self.host), PART_BYTES, &mut self.held)?;
+            (part, bytes) = rest.read_reserved(reading, PART_BYTES, &mut self.held)?;
         }
         self.written += bytes;
         if part.is_empty() {

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// The host is asked for signals this often while a statement runs.
-const POLL_INTERVAL: Duration = Duration::from_millis(20);
+pub(crate) const PATIENCE: Duration = Duration::from_millis(20);
 
 /// Values of parameters.
 #[derive(Clone, Debug, Default)]
@@ -98,9 +98,14 @@ pub trait Host: Send + Sync {
     /// Whether the program wants the statement to end. Asked on the thread that runs the statement only.
     fn is_interrupted(&self) -> bool;
 
+    /// Whether it is to be asked that. Not where interrupts of the connection are all that there are.
+    fn has_signals(&self) -> bool {
+        true
+    }
+
     /// After how long it is asked again at the earliest.
     fn patience(&self) -> Duration {
-        POLL_INTERVAL
+        PATIENCE
     }
 
     /// When the call began that the statement belongs to: an interrupt that came since, while parameters were converted, ends it.
@@ -119,8 +124,16 @@ pub(crate) fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
 
 /// What ends work for a host outside of a statement, such as converting columns: its signals, looked at on the calling
 /// thread.
-pub fn interrupt_of(host: Arc<dyn Host>) -> Interrupt {
-    Interrupt::new().with_poll(poll_of(host))
+pub fn interrupt_of(host: &Arc<dyn Host>) -> Interrupt {
+    asking(Interrupt::new(), Some(host))
+}
+
+/// The work, which also ends when the host says so.
+pub(crate) fn asking(interrupt: Interrupt, host: Option<&Arc<dyn Host>>) -> Interrupt {
+    match host.and_then(poll_of) {
+        Some(poll) => interrupt.with_poll(poll),
+        None => interrupt,
+    }
 }
 
 /// A number of the calling thread. Asked for each batch, so it takes no part in counting who holds a thread.
@@ -129,11 +142,15 @@ fn this_thread() -> usize {
     HERE.with(|here| std::ptr::from_ref(here) as usize)
 }
 
-/// Asks the host on the calling thread, and not more often than is useful.
-pub(crate) fn poll_of(host: Arc<dyn Host>) -> inlay_types::interrupt::InterruptPoll {
+/// Asks the host on the calling thread, and not more often than is useful; `None` if it has nothing to say.
+pub(crate) fn poll_of(host: &Arc<dyn Host>) -> Option<inlay_types::interrupt::InterruptPoll> {
+    if !host.has_signals() {
+        return None;
+    }
+    let host = Arc::clone(host);
     let (thread, start, patience) = (this_thread(), Instant::now(), host.patience().as_micros() as u64);
     let next = AtomicU64::new(patience);
-    Arc::new(move || {
+    Some(Arc::new(move || {
         if this_thread() != thread {
             return false;
         }
@@ -143,7 +160,7 @@ pub(crate) fn poll_of(host: Arc<dyn Host>) -> inlay_types::interrupt::InterruptP
         }
         next.store(now + patience, Ordering::Relaxed);
         host.is_interrupted()
-    })
+    }))
 }
 
 /// Whether a statement has parameters.

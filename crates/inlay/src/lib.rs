@@ -94,7 +94,7 @@ pub use inlay_sql::plan::statement::Isolation;
 pub use inlay_types::error::{ErrorKind, Place};
 pub use inlay_types::host::write as write_host_values;
 pub use inlay_types::host::{HostForm, misfit};
-pub use inlay_types::limits::{current as current_limits, with as with_limits};
+pub use inlay_types::limits::{Limits, current as current_limits, with as with_limits};
 pub use inlay_types::{Error, FromValue, Result, Value};
 pub use profile::Profile;
 pub use rest::{Rest, arrow_arrays};

@@ -3,7 +3,7 @@
 //! A query waits only if nobody can tell: its functions give the same whenever they are called, and what it reads is as
 //! of the statement's snapshot, or a file. Any other query is carried out to its end.
 
-use crate::host::{Host, caught, poll_of};
+use crate::host::{Host, asking, caught};
 use crate::result::QueryResult;
 use crate::table_rows::Lent;
 use inlay_exec::{ExecContext, RowStream};
@@ -14,7 +14,7 @@ use inlay_sql::plan::{Expr, Plan};
 use inlay_sql::with_statement_stack;
 use inlay_types::arrow::{ArrowArray, Exporter, StringLayout};
 use inlay_types::limits;
-use inlay_types::{Batch, Error, Interrupt, MemoryBudget, Reservation, Result};
+use inlay_types::{Batch, Error, Interrupt, Interrupts, MemoryBudget, Reservation, Result};
 use parking_lot::Mutex;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -48,7 +48,16 @@ pub struct Rest {
     text: String,
     rows: Arc<PendingRows>,
     budget: MemoryBudget,
+    /// Of the query, whose operators have it as well: each call that reads takes it up again.
     interrupt: Interrupt,
+}
+
+/// A call that reads rows.
+pub(crate) struct Reading {
+    /// How many interrupts there had been when it began.
+    since: u64,
+    /// Who is asked meanwhile whether to end.
+    host: Option<Arc<dyn Host>>,
 }
 
 /// A query that waits.
@@ -92,11 +101,28 @@ impl Rest {
         }
     }
 
-    /// Fails if the query was interrupted. Asked while its first rows are read: that it has more to do is known here alone.
-    pub(crate) fn check_interrupt(&self, host: &Arc<dyn Host>) -> Result<()> {
-        let outcome = self.interrupt.with_poll(poll_of(Arc::clone(host))).check();
-        if matches!(outcome, Err(Error::Interrupted)) {
-            self.interrupt.clear();
+    /// That a call begins to read rows, or began when its host says so. An interrupt while the rows waited ends it, too.
+    pub(crate) fn reading(&self, host: Option<&Arc<dyn Host>>) -> Reading {
+        let settled = self.interrupt.session().map_or(0, Interrupts::settled);
+        let entered = host.and_then(|host| host.entered());
+        let since = entered.map_or(settled, |entered| entered.0.min(settled));
+        Reading { since, host: host.cloned() }
+    }
+
+    /// What ends the call besides the query, which does not run all the time.
+    pub(crate) fn interrupt(&self, reading: &Reading) -> Interrupt {
+        asking(self.interrupt.beside(reading.since), reading.host.as_ref())
+    }
+
+    /// Fails if the call was interrupted. Asked while its first rows are read: that it has more to do is known here alone.
+    pub(crate) fn check(&self, interrupt: &Interrupt) -> Result<()> {
+        self.told(interrupt.check())
+    }
+
+    /// An outcome as an error of the statement; what an interrupt ended once it does not end again.
+    fn told<T>(&self, outcome: Result<T>) -> Result<T> {
+        if let (Err(Error::Interrupted), Some(session)) = (&outcome, self.interrupt.session()) {
+            session.settle();
         }
         outcome.map_err(|error| error.in_text(&self.text))
     }
@@ -108,15 +134,21 @@ impl Rest {
 
     /// Some more rows; `None` when there are no more. `host` is asked meanwhile whether to end.
     pub fn next(&self, host: Option<&Arc<dyn Host>>) -> Result<Option<QueryResult>> {
-        let (batches, _) = self.read(host, PART_BYTES)?;
+        self.next_within(&self.reading(host))
+    }
+
+    /// Some more rows for a call; `None` when there are no more.
+    fn next_within(&self, reading: &Reading) -> Result<Option<QueryResult>> {
+        let (batches, _) = self.read(reading, PART_BYTES)?;
         Ok((!batches.is_empty()).then(|| self.header.with_batches(batches)))
     }
 
     /// The rows of `before` and all that are left.
     pub fn join(self, before: QueryResult, host: Option<&Arc<dyn Host>>) -> Result<QueryResult> {
         let (mut batches, mut held) = (before.into_batches()?, None);
+        let reading = self.reading(host);
         loop {
-            let (more, _) = self.read_reserved(host, PART_BYTES, &mut held)?;
+            let (more, _) = self.read_reserved(&reading, PART_BYTES, &mut held)?;
             if more.is_empty() {
                 return Ok(self.header.with_batches(batches));
             }
@@ -124,14 +156,21 @@ impl Rest {
         }
     }
 
+    /// Computes all that is left, and keeps none of it.
+    pub fn run_to_end(self, host: Option<&Arc<dyn Host>>) -> Result<()> {
+        let reading = self.reading(host);
+        while self.next_within(&reading)?.is_some() {}
+        Ok(())
+    }
+
     /// Some more batches and their bytes, which `held` is for from now on; none at the end.
     pub(crate) fn read_reserved(
         &self,
-        host: Option<&Arc<dyn Host>>,
+        reading: &Reading,
         bytes_wanted: usize,
         held: &mut Option<Reservation>,
     ) -> Result<(Vec<Batch>, usize)> {
-        let (batches, bytes) = self.read(host, bytes_wanted)?;
+        let (batches, bytes) = self.read(reading, bytes_wanted)?;
         match held {
             None => *held = Some(self.budget.reserve(bytes)?),
             Some(held) => held.resize(held.bytes() + bytes)?,
@@ -139,13 +178,13 @@ impl Rest {
         Ok((batches, bytes as usize))
     }
 
-    fn read(&self, host: Option<&Arc<dyn Host>>, bytes_wanted: usize) -> Result<(Vec<Batch>, u64)> {
-        let part = self.read_part(host, bytes_wanted);
+    fn read(&self, reading: &Reading, bytes_wanted: usize) -> Result<(Vec<Batch>, u64)> {
+        let part = self.read_part(reading, bytes_wanted);
         self.rows.settle();
         part
     }
 
-    fn read_part(&self, host: Option<&Arc<dyn Host>>, bytes_wanted: usize) -> Result<(Vec<Batch>, u64)> {
+    fn read_part(&self, reading: &Reading, bytes_wanted: usize) -> Result<(Vec<Batch>, u64)> {
         let mut rows = match self.rows.stream.try_lock() {
             Some(rows) => rows,
             // A function that this query calls is the one that reads: that never ends.
@@ -163,15 +202,9 @@ impl Rest {
             }
             .with_hint("fetch them first"));
         };
-        stream.set_interrupt(match host {
-            Some(host) => self.interrupt.with_poll(poll_of(Arc::clone(host))),
-            None => self.interrupt.clone(),
-        });
+        stream.set_interrupt(asking(self.interrupt.taken_up(reading.since), reading.host.as_ref()));
         let part = caught(|| with_statement_stack(|| stream.next_part(bytes_wanted)));
-        if matches!(part, Err(Error::Interrupted)) {
-            self.interrupt.clear();
-        }
-        part.map_err(|error| error.in_text(&self.text))
+        self.told(part)
     }
 }
 

@@ -1,9 +1,10 @@
 //! Tables that come with a statement, as a ready [`Host`].
 
-use crate::host::{Host, HostScope, HostTable};
+use crate::host::{Entered, Host, HostScope, HostTable, PATIENCE};
 use inlay_catalog::TableSource;
 use inlay_types::Result;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A list of tables by name, which a statement sees before anything else of these names. Upper and lower case are the same.
 ///
@@ -62,6 +63,10 @@ impl Host for Tables {
     fn is_interrupted(&self) -> bool {
         false
     }
+
+    fn has_signals(&self) -> bool {
+        false
+    }
 }
 
 /// A host with one more table in front of those that it has.
@@ -92,6 +97,18 @@ impl Host for Over {
 
     fn is_interrupted(&self) -> bool {
         self.host.as_ref().is_some_and(|host| host.is_interrupted())
+    }
+
+    fn has_signals(&self) -> bool {
+        self.host.as_ref().is_some_and(|host| host.has_signals())
+    }
+
+    fn patience(&self) -> Duration {
+        self.host.as_ref().map_or(PATIENCE, |host| host.patience())
+    }
+
+    fn entered(&self) -> Option<Entered> {
+        self.host.as_ref().and_then(|host| host.entered())
     }
 
     fn note(&self, message: &str) {

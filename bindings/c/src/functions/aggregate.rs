@@ -1,7 +1,7 @@
 //! Aggregate functions: a value for each group of rows.
 
 use super::output::inlay_output;
-use super::{Arguments, Declared, Destroy, User, create, inlay_call, inlay_function_flags, type_of};
+use super::{Declared, Destroy, User, called, declare, inlay_call, inlay_function_flags};
 use crate::connection::inlay_connection;
 use crate::failure::{ErrorOut, guard, inlay_status};
 use crate::kinds::inlay_array;
@@ -42,15 +42,12 @@ struct Aggregate {
 
 impl ExternalAggregate for Aggregate {
     fn call(&self, rows: GroupedRows<'_>) -> Result<Vector> {
-        let arguments = Arguments::new(rows.args, rows.rows())?;
-        let mut output = inlay_output::new(&self.returns, rows.groups())?;
-        let mut call = inlay_call::new(&self.user);
-        let (arrays, count) = (arguments.arrays.as_ptr(), arguments.arrays.len());
-        let (ends, groups) = (rows.ends.as_ptr(), rows.groups());
-        // SAFETY: the program's function, called as it was declared; all pointers live as long as the call.
-        unsafe { (self.function)(&raw mut call, arrays, count, ends, groups, &raw mut output) };
-        call.finish(&self.name)?;
-        output.finish(groups)
+        let (given, groups) = ((rows.args, rows.rows()), rows.groups());
+        called((&self.name, &self.user), given, (&self.returns, groups), |call, arrays, output| {
+            let ends = rows.ends.as_ptr();
+            // SAFETY: the program's function, called as it was declared; all pointers live as long as the call.
+            unsafe { (self.function)(call, arrays.as_ptr(), arrays.len(), ends, groups, output) }
+        })
     }
 
     /// It sees all rows of a group at once.
@@ -76,10 +73,9 @@ pub extern "C" fn inlay_create_aggregate_function(
     let user = User::new(user_data, destroy);
     guard(error, || {
         let function = function.ok_or_else(|| null("function"))?;
-        let returns = type_of(returns.get("returns")?)?;
         let declared = Declared { name, argument_types, argument_count, flags };
-        let definition = declared.definition(FunctionKind::Aggregate, returns.clone())?;
-        let aggregate = Aggregate { name: definition.name.clone(), returns, function, user };
-        create(connection, definition, Callee::Aggregate(Arc::new(aggregate)))
+        declare(connection, &declared, FunctionKind::Aggregate, &returns, |name, returns| {
+            Callee::Aggregate(Arc::new(Aggregate { name, returns, function, user }))
+        })
     })
 }

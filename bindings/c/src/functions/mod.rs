@@ -10,10 +10,11 @@ pub mod output;
 pub mod scalar;
 pub mod table;
 
+use self::output::inlay_output;
 use crate::connection::{self, inlay_connection};
 use crate::failure::{ErrorOut, guard, inlay_status, plain};
 use crate::kinds::inlay_array;
-use crate::pointers::{Handle, Items, Out, Own, Text, null, put, text_at};
+use crate::pointers::{Handle, Items, Out, Own, Text, null, put_if, text_at};
 use inlay::external::{Callee, FunctionDefinition, FunctionKind, Granularity, Parameter};
 use inlay::types::{Batch, LogicalType, Vector};
 use inlay::{Chunk, Error, NullHandling, Result, Volatility, current_limits};
@@ -202,12 +203,41 @@ fn type_of(text: &str) -> Result<LogicalType> {
         .with_hint("VARCHAR or JSON can stand for it"))
 }
 
+/// Calls a function of the program's with rows, and takes the rows that it writes: `call` is given what C is.
+fn called(
+    (name, user): (&str, &User),
+    (args, len): (&[Vector], usize),
+    (returns, rows): (&LogicalType, usize),
+    call: impl FnOnce(*mut inlay_call, &[inlay_array], *mut inlay_output),
+) -> Result<Vector> {
+    let arguments = Arguments::new(args, len)?;
+    let mut output = inlay_output::new(returns, rows)?;
+    let mut said = inlay_call::new(user);
+    call(&raw mut said, &arguments.arrays, &raw mut output);
+    said.finish(name)?;
+    output.finish(rows)
+}
+
+/// Makes what was declared, whose values have a type.
+fn declare(
+    connection: Handle<'_, inlay_connection>,
+    declared: &Declared<'_>,
+    kind: FunctionKind,
+    returns: &Text<'_>,
+    callee: impl FnOnce(String, LogicalType) -> Callee,
+) -> Result<()> {
+    let returns = type_of(returns.get("returns")?)?;
+    let definition = declared.definition(kind, returns.clone())?;
+    let callee = callee(definition.name.clone(), returns);
+    create(connection, definition, callee)
+}
+
 fn create(
     connection: Handle<'_, inlay_connection>,
     definition: FunctionDefinition,
     callee: Callee,
 ) -> Result<()> {
-    connection::of(connection)?.connection.database()?.create_function(definition, callee)
+    connection::enter(connection)?.connection().database()?.create_function(definition, callee)
 }
 
 /// Forgets all functions of the program's of a name. found, which may be NULL, is set to whether there were some.
@@ -219,11 +249,8 @@ pub extern "C" fn inlay_remove_function(
     error: ErrorOut<'_>,
 ) -> inlay_status {
     guard(error, || {
-        let database = connection::of(connection)?.connection.database()?;
+        let database = connection::enter(connection)?.connection().database()?;
         let were_there = database.remove_function(name.get("name")?);
-        match found {
-            None => Ok(()),
-            place => put(place, were_there, "found"),
-        }
+        put_if(found, were_there)
     })
 }

@@ -3,8 +3,9 @@
 use crate::array;
 use crate::failure::{ErrorOut, guard, inlay_status, plain};
 use crate::kinds::{INLAY_LAYOUT_DEFAULT, digits_of, id_of, inlay_array, inlay_bytes, inlay_type_id};
+use crate::memory::Held;
 use crate::pointers::{Handle, Items, Own, null};
-use inlay::types::{LogicalType, Reservation, Vector};
+use inlay::types::{LogicalType, Vector};
 use inlay::{Error, Result, current_limits};
 use std::ffi::{c_char, c_void};
 use std::ptr;
@@ -18,35 +19,28 @@ pub struct inlay_output {
     texts: Vec<Option<Box<[u8]>>>,
     /// Which rows are values, if any is NULL.
     validity: Option<Vec<u64>>,
-    /// For the texts.
-    held: Option<Reservation>,
-    text_bytes: u64,
+    held: Option<Held>,
 }
-
-/// Bytes of texts that are asked of the budget at once.
-const STEP: u64 = 1 << 20;
 
 impl inlay_output {
     /// Room for so many rows.
     pub fn new(ty: &LogicalType, rows: usize) -> Result<Self> {
-        let size = rows.saturating_mul(if ty.is_view() {
-            size_of::<Option<Box<[u8]>>>()
-        } else {
-            ty.physical().size()
-        });
-        let held = current_limits().map(|limits| limits.budget.reserve(size as u64)).transpose()?;
+        let width = if ty.is_view() { size_of::<Option<Box<[u8]>>>() } else { ty.physical().size() };
+        let size = rows.saturating_mul(width);
+        let held = current_limits().map(|limits| Held::new(&limits, size)).transpose()?;
         let (fixed, texts) = match ty.is_view() {
             true => (Vec::new(), vec![None; rows]),
             false => (vec![0u128; size.div_ceil(size_of::<u128>())], Vec::new()),
         };
-        Ok(Self { ty: ty.clone(), rows, fixed, texts, validity: None, held, text_bytes: 0 })
+        Ok(Self { ty: ty.clone(), rows, fixed, texts, validity: None, held })
     }
 
     /// The values of the first rows.
     pub fn finish(self, rows: usize) -> Result<Vector> {
         let (precision, scale) = digits_of(&self.ty);
         let mut validity = self.validity;
-        let places: Vec<inlay_bytes> = self.texts.iter().map(place_of).collect();
+        let places: Vec<inlay_bytes> =
+            self.texts.iter().map(|text| inlay_bytes::of(text.as_deref())).collect();
         if self.ty.is_view() && self.texts.iter().take(rows).any(Option::is_none) {
             let words = validity.get_or_insert_with(|| vec![u64::MAX; self.rows.div_ceil(64)]);
             let absent = self.texts.iter().enumerate().filter(|(_, text)| text.is_none());
@@ -62,7 +56,8 @@ impl inlay_output {
             validity: validity.as_ref().map_or(ptr::null(), Vec::as_ptr),
             ..inlay_array::empty()
         };
-        Ok(array::vector_of(&array)?.holding(self.held))
+        let held = self.held.map(Held::finish).transpose()?;
+        Ok(array::vector_of(&array)?.holding(held))
     }
 
     fn check_row(&self, row: usize) -> Result<()> {
@@ -73,23 +68,7 @@ impl inlay_output {
     }
 
     fn count_text(&mut self, size: usize) -> Result<()> {
-        let before = self.text_bytes;
-        self.text_bytes += size as u64;
-        if before / STEP == self.text_bytes / STEP {
-            return Ok(());
-        }
-        let added = self.text_bytes - before;
-        match &mut self.held {
-            Some(held) => held.resize(held.bytes() + added.max(STEP)),
-            None => Ok(()),
-        }
-    }
-}
-
-fn place_of(text: &Option<Box<[u8]>>) -> inlay_bytes {
-    match text {
-        Some(text) => inlay_bytes { data: text.as_ptr().cast(), size: text.len() },
-        None => inlay_bytes { data: ptr::null(), size: 0 },
+        self.held.as_mut().map_or(Ok(()), |held| held.add(size))
     }
 }
 

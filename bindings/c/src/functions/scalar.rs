@@ -1,7 +1,7 @@
 //! Scalar functions: a value for each row.
 
 use super::output::inlay_output;
-use super::{Arguments, Declared, Destroy, User, create, inlay_call, inlay_function_flags, type_of};
+use super::{Declared, Destroy, User, called, declare, inlay_call, inlay_function_flags};
 use crate::connection::inlay_connection;
 use crate::failure::{ErrorOut, guard, inlay_status};
 use crate::kinds::inlay_array;
@@ -33,14 +33,10 @@ struct Scalar {
 
 impl ExternalFunction for Scalar {
     fn call(&self, args: &[Vector], len: usize, _kept: &Kept) -> Result<Vector> {
-        let arguments = Arguments::new(args, len)?;
-        let mut output = inlay_output::new(&self.returns, len)?;
-        let mut call = inlay_call::new(&self.user);
-        let (arrays, count) = (arguments.arrays.as_ptr(), arguments.arrays.len());
-        // SAFETY: the program's function, called as it was declared; all pointers live as long as the call.
-        unsafe { (self.function)(&raw mut call, arrays, count, len, &raw mut output) };
-        call.finish(&self.name)?;
-        output.finish(len)
+        called((&self.name, &self.user), (args, len), (&self.returns, len), |call, arrays, output| {
+            // SAFETY: the program's function, called as it was declared; all pointers live as long as the call.
+            unsafe { (self.function)(call, arrays.as_ptr(), arrays.len(), len, output) }
+        })
     }
 }
 
@@ -63,10 +59,9 @@ pub extern "C" fn inlay_create_scalar_function(
     let user = User::new(user_data, destroy);
     guard(error, || {
         let function = function.ok_or_else(|| null("function"))?;
-        let returns = type_of(returns.get("returns")?)?;
         let declared = Declared { name, argument_types, argument_count, flags };
-        let definition = declared.definition(FunctionKind::Scalar, returns.clone())?;
-        let scalar = Scalar { name: definition.name.clone(), returns, function, user };
-        create(connection, definition, Callee::Scalar(Arc::new(scalar)))
+        declare(connection, &declared, FunctionKind::Scalar, &returns, |name, returns| {
+            Callee::Scalar(Arc::new(Scalar { name, returns, function, user }))
+        })
     })
 }

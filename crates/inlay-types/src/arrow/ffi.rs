@@ -7,7 +7,7 @@
 #![expect(unsafe_code, reason = "the C data interface's structs")]
 
 use crate::{Error, Result};
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
 
 /// Set in [`ArrowSchema::flags`] when values may be NULL.
@@ -35,6 +35,29 @@ pub struct ArrowSchema {
     pub release: Option<unsafe extern "C" fn(*mut ArrowSchema)>,
     /// The producer's.
     pub private_data: *mut c_void,
+}
+
+impl ArrowSchema {
+    /// The schema, which says of fields of these names, however deep, that their values are never NULL.
+    pub fn requiring(mut self, names: &[&str]) -> Self {
+        self.require(names);
+        self
+    }
+
+    fn require(&mut self, names: &[&str]) {
+        for index in 0..usize::try_from(self.n_children).unwrap_or(0) {
+            // SAFETY: a schema has so many children, each of which is there until it is released.
+            let child = unsafe { (*self.children.add(index)).as_mut() };
+            if let Some(child) = child {
+                child.require(names);
+            }
+        }
+        // SAFETY: NULL, or a text that ends with NUL.
+        let name = (!self.name.is_null()).then(|| unsafe { CStr::from_ptr(self.name) });
+        if name.and_then(|name| name.to_str().ok()).is_some_and(|name| names.contains(&name)) {
+            self.flags &= !FLAG_NULLABLE;
+        }
+    }
 }
 
 /// Values of an array.

@@ -73,6 +73,12 @@ impl Cursor {
         Self { connection, header, row_count, first, rest, row: 0, part: None, turns: 0 }
     }
 
+    /// The rows that are there and were not read, and those that are still to be computed.
+    pub fn into_parts(mut self) -> (QueryResult, Option<Rest>) {
+        let Unread { first, rest, connection: _ } = self.take_rest();
+        (first, rest)
+    }
+
     /// The connection whose answer it is.
     pub fn connection(&self) -> &Connection {
         &self.connection
@@ -263,10 +269,7 @@ impl Unread {
 
     /// Computes the rows, of which none is kept.
     pub fn run_to_end(self, host: Option<&Arc<dyn Host>>) -> Result<()> {
-        if let Some(rest) = self.rest {
-            while rest.next(host)?.is_some() {}
-        }
-        Ok(())
+        self.rest.map_or(Ok(()), |rest| rest.run_to_end(host))
     }
 
     /// All rows.

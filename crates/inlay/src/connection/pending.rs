@@ -2,7 +2,7 @@
 
 use super::cursor::Cursor;
 use super::{Connection, PreparedStatement};
-use crate::host::{Host, HostScope, HostTable, Parameters};
+use crate::host::{Entered, Host, HostScope, HostTable, PATIENCE, Parameters};
 use inlay_exec::Progress;
 use inlay_types::{Error, Result};
 use parking_lot::{Condvar, Mutex};
@@ -60,11 +60,12 @@ impl Pending {
         host: Option<Arc<dyn Host>>,
         work: impl FnOnce(&Arc<dyn Host>) -> Result<Cursor> + Send + 'static,
     ) -> Result<Self> {
+        let entered = connection.enter();
         connection.check_open()?;
         let shared: Arc<Shared> = Arc::default();
         let (told, connection) = (Arc::clone(&shared), connection.clone());
         let run = move || {
-            let host: Arc<dyn Host> = Arc::new(Stoppable { host, shared: Arc::clone(&told) });
+            let host: Arc<dyn Host> = Arc::new(Stoppable { host, entered, shared: Arc::clone(&told) });
             let outcome = work(&host);
             *told.outcome.lock() = Some(outcome);
             told.ended.notify_all();
@@ -129,6 +130,8 @@ impl std::fmt::Debug for Pending {
 /// The host of a statement that can be stopped.
 struct Stoppable {
     host: Option<Arc<dyn Host>>,
+    /// When it was started: an interrupt may come before it runs.
+    entered: Entered,
     shared: Arc<Shared>,
 }
 
@@ -144,6 +147,14 @@ impl Host for Stoppable {
     fn is_interrupted(&self) -> bool {
         self.shared.is_stopped.load(Ordering::Acquire)
             || self.host.as_ref().is_some_and(|host| host.is_interrupted())
+    }
+
+    fn patience(&self) -> Duration {
+        self.host.as_ref().map_or(PATIENCE, |host| host.patience())
+    }
+
+    fn entered(&self) -> Option<Entered> {
+        Some(self.entered)
     }
 
     fn note(&self, message: &str) {

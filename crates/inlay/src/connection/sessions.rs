@@ -32,7 +32,7 @@ impl Listed for Shared {
     }
 
     fn interrupt(&self) {
-        self.interrupt.set();
+        self.interrupts.raise();
     }
 }
 

@@ -13,7 +13,7 @@ use inlay_sql::parser::ast::{self, StatementKind as Kind};
 use inlay_sql::plan::statement::{BoundCheck, Returning};
 use inlay_sql::plan::{ColumnId, Expr, Statement};
 use inlay_storage::store::Object;
-use inlay_types::{LogicalType, Result};
+use inlay_types::{LogicalType, Result, Vector};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -175,7 +175,8 @@ impl<'a> Compiler<'a> {
             outputs.push(self.output(output, &mut computed));
         }
         let program = Program::compile_many(&computed, &layout).ok()?.over_rows();
-        let are_known = outputs.iter().all(|output| matches!(output, Output::Operand(..)));
+        let are_known =
+            outputs.iter().all(|output| matches!(output, Output::Literal(_) | Output::Operand(..)));
         let positions = |id: &ColumnId| scan?.columns.iter().find(|column| column.id == *id).map(|c| c.index);
         let columns: Vec<usize> = self.layout.iter().filter_map(positions).collect();
         let has_row_id = scan.and_then(|scan| scan.row_id).is_some_and(|id| self.layout.contains(&id));
@@ -206,7 +207,12 @@ impl<'a> Compiler<'a> {
         }
         let place = |id: &ColumnId| self.layout.iter().position(|known| known == id);
         match expr {
-            Expr::Literal { value, ty } => Output::Operand(Operand::Constant(value.clone()), ty.clone()),
+            Expr::Literal { value, ty } => {
+                match Vector::from_sql_values(ty.clone(), std::slice::from_ref(value)) {
+                    Ok(one) => Output::Literal(one),
+                    Err(_) => Output::Operand(Operand::Constant(value.clone()), ty.clone()),
+                }
+            }
             Expr::Column { id, .. } => match place(id) {
                 Some(place) => Output::Column(place),
                 None => Output::computed(plain(expr), computed),

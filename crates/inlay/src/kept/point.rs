@@ -51,7 +51,9 @@ pub(super) struct Point {
 pub(super) enum Output {
     /// In the batch.
     Column(usize),
-    /// The same for all rows.
+    /// The same for all rows and runs, as one row.
+    Literal(Vector),
+    /// The same for all rows of a run.
     Operand(Operand, LogicalType),
     /// Among the results of the program.
     Computed(usize),
@@ -293,6 +295,8 @@ impl Point {
         };
         let output = |output: &Output| match output {
             Output::Column(position) => Ok(batch.column(*position).clone()),
+            Output::Literal(one) if batch.len() == 1 => Ok(one.clone()),
+            Output::Literal(one) => Ok(one.repeated(0, batch.len())),
             Output::Operand(operand, ty) if batch.len() == 1 => {
                 Vector::from_sql_values(ty.clone(), std::slice::from_ref(operand.value(values)?))
             }

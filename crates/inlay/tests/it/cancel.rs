@@ -359,6 +359,37 @@ fn rows_of_a_join_of_inequalities_are_not_sorted_at_once() {
     assert!(more >= 2 * 2 * 400_000 / 131_072, "{more} looks more than {base}");
 }
 
+/// An interrupt while nothing runs is over when a statement does: also for rows of an earlier one, which it ended else.
+#[test]
+fn an_interrupt_while_nothing_runs_is_over_with_the_next_statement() {
+    let database = Database::open(":memory:", &[]).unwrap();
+    let connection = database.connect();
+    let sql = "SELECT range, 'some text ' || range FROM range(10000000)";
+    let mut rows = connection.stream(sql, &Parameters::default(), None).unwrap();
+    assert!(rows.row_count().is_none(), "rows that wait");
+    connection.interrupt();
+    connection.execute("SELECT 1").unwrap();
+    let mut read = 0;
+    while let Some(batch) = rows.next_batch(None).unwrap() {
+        read += batch.len();
+    }
+    assert_eq!(read, 10_000_000);
+}
+
+/// An interrupt ends the statement that was started before, whether it runs already or not.
+#[test]
+fn an_interrupt_ends_what_was_started() {
+    let database = Database::open(":memory:", &[]).unwrap();
+    let connection = database.connect();
+    for _ in 0..20 {
+        let sql = "SELECT count(*) FROM range(100000000000) a, range(1000) b WHERE a.range + b.range = -1";
+        let pending = connection.start(sql, Parameters::default(), None).unwrap();
+        connection.interrupt();
+        assert_eq!(pending.finish().unwrap_err().sqlstate(), "57014");
+        connection.execute("SELECT 1").unwrap();
+    }
+}
+
 /// What was interrupted since a call was entered does not run, and what comes afterwards does.
 #[test]
 fn an_interrupt_since_a_call_was_entered_ends_its_statement() {
@@ -383,6 +414,11 @@ fn an_interrupt_since_a_call_was_entered_ends_its_statement() {
     connection.interrupt();
     assert_eq!(again(&host).unwrap_err().sqlstate(), "57014");
     assert_eq!(connection.check_since(connection.enter()), Ok(()));
+    // Also where the facade puts a table in front of the host's.
+    connection.execute("CREATE TABLE t (a INTEGER)").unwrap();
+    let mut appender = connection.appender(["t"], None).unwrap();
+    appender.push_row(&[1.into()], Some(&host)).unwrap();
+    assert_eq!(appender.flush(Some(&host)).unwrap_err().sqlstate(), "57014");
     again(&(Arc::new(Entered(connection.enter())) as Arc<dyn Host>)).unwrap();
     connection.execute("SELECT 1").unwrap();
 }

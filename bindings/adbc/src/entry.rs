@@ -1,12 +1,15 @@
-//! The driver of ADBC, by the names that driver managers look for.
+//! What driver managers look for. Libraries that link this crate export it, by `use inlay_adbc as _`: the Python package and the C library.
 
-use inlay_adbc::{AdbcError, AdbcStatusCode};
+#![expect(unsafe_code, reason = "the entry of the driver")]
+
+use crate::driver::init;
+use crate::ffi::{AdbcError, AdbcStatusCode};
 use std::ffi::{c_int, c_void};
 
 /// The entry point by its own name. Fills the AdbcDriver of a driver manager, as adbc.h says.
 ///
 /// # Safety
-/// As for [`inlay_adbc::init`].
+/// `driver` is NULL or memory for the `AdbcDriver` of that version, `error` NULL or an initialised error.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn inlay_adbc_init(
     version: c_int,
@@ -14,13 +17,13 @@ pub unsafe extern "C" fn inlay_adbc_init(
     error: *mut AdbcError,
 ) -> AdbcStatusCode {
     // SAFETY: as the caller promises.
-    unsafe { inlay_adbc::init(version, driver, error) }
+    unsafe { init(version, driver, error) }
 }
 
 /// The entry point by the name that is looked for when none was said.
 ///
 /// # Safety
-/// As for [`inlay_adbc::init`].
+/// As for [`inlay_adbc_init`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn AdbcDriverInit(
     version: c_int,
@@ -28,5 +31,5 @@ pub unsafe extern "C" fn AdbcDriverInit(
     error: *mut AdbcError,
 ) -> AdbcStatusCode {
     // SAFETY: as the caller promises.
-    unsafe { inlay_adbc::init(version, driver, error) }
+    unsafe { init(version, driver, error) }
 }
