@@ -367,6 +367,12 @@ impl Binder<'_> {
         if collation.is_none() {
             return Ok(name);
         }
+        if value.ty() == LogicalType::Interval && name != "count" {
+            if call.distinct {
+                *args = vec![self.call("normalized_interval", std::mem::take(args), written.pos)?];
+            }
+            return Ok(name);
+        }
         let key = self.collated(value.clone(), &collation, written.pos)?;
         Ok(match name {
             "min" | "max" => {
@@ -398,6 +404,8 @@ impl Binder<'_> {
             other if other.ty() == LogicalType::Null => {
                 Expr::Literal { value: Value::Null, ty: LogicalType::Integer }
             }
+            // Intervals sort by how long they are, and ends of frames are made of them.
+            other if other.ty() == LogicalType::Interval => other,
             other => self.by_collation(other),
         };
         let default = self.context.default_order;
