@@ -487,7 +487,11 @@ const TABLE_MACROS: &[(&str, &str)] = &[
                     AND k.table_name = c.table_name AND k.column_name = c.column_name) AS pk
             FROM inlay_columns() c
             WHERE lower(name) IN (lower(c.table_name), lower(c.schema_name || '.' || c.table_name),
-                                  lower(c.database_name || '.' || c.schema_name || '.' || c.table_name))
+                                  lower(c.database_name || '.' || c.schema_name || '.' || c.table_name),
+                                  lower('\"' || replace(c.table_name, '\"', '\"\"') || '\"'),
+                                  lower(c.schema_name || '.\"' || replace(c.table_name, '\"', '\"\"') || '\"'),
+                                  lower('\"' || replace(c.schema_name, '\"', '\"\"') || '\".\"'
+                                        || replace(c.table_name, '\"', '\"\"') || '\"'))
                 AND c.database_name IN (current_database(), 'temp', split_part(name, '.', 1))
             ORDER BY cid",
     ),
