@@ -51,7 +51,8 @@ impl TextForms {
 
     /// A column as it is read, with its own type; and the first row whose text does not fit and is NULL.
     pub fn converted(&self, column: Vector, ty: &LogicalType) -> Result<(Vector, Option<usize>)> {
-        let bad = |moments: &Vector| (0..column.len()).find(|&row| !column.is_null(row) && moments.is_null(row));
+        let bad =
+            |moments: &Vector| (0..column.len()).find(|&row| !column.is_null(row) && moments.is_null(row));
         if let Some(cast) = self.zoned(ty) {
             let mut moments = Vector::empty(ty.clone());
             cast.kernel.eval(&[&column], column.len(), &mut moments)?;

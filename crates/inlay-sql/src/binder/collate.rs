@@ -259,14 +259,20 @@ impl Binder<'_> {
 
     /// The steps of a text's own collation, or of the session's default.
     pub(super) fn implied_steps(&self, expr: &Expr, pos: Pos) -> Result<Collation> {
-        if expr.ty() == LogicalType::Interval {
-            return Ok(Some(vec![Step::Length]));
-        }
         match self.collation_or_done(expr) {
             Some(done) if *done == *DONE => Ok(None),
             Some(own) => self.collation(&own, pos).map(Some),
             None => self.default_collation(expr).map(|name| self.collation(name, pos)).transpose(),
         }
+    }
+
+    /// What values are made distinct by. Intervals are compared by how long they are anyway; as keys of groups they are told
+    /// apart by their parts.
+    pub(super) fn distinct_steps(&self, expr: &Expr, pos: Pos) -> Result<Collation> {
+        if expr.ty() == LogicalType::Interval {
+            return Ok(Some(vec![Step::Length]));
+        }
+        self.implied_steps(expr, pos)
     }
 
     /// Whether the texts of a column compare otherwise than by their bytes.
@@ -278,7 +284,7 @@ impl Binder<'_> {
 
     /// What texts are grouped and sorted by, whose columns may have collations.
     pub(super) fn by_collation(&self, expr: Expr) -> Expr {
-        let steps = self.implied_steps(&expr, Pos::default());
+        let steps = self.distinct_steps(&expr, Pos::default());
         let key = steps.and_then(|steps| self.collated(expr.clone(), &steps, Pos::default()));
         key.unwrap_or(expr)
     }
@@ -391,11 +397,12 @@ impl Binder<'_> {
         if !is_in_text && !is_in_list {
             return Ok(args);
         }
-        let in_list = |list: &Expr| match list {
-            Expr::Call { .. } => list.children().into_iter().find_map(|child| self.implied_collation(child)),
-            _ => None,
+        // The texts of a list that is written out are its parts.
+        let own = if is_in_list {
+            first.children().into_iter().find_map(|child| self.implied_collation(child))
+        } else {
+            self.implied_collation(first)
         };
-        let own = if is_in_list { in_list(first) } else { self.implied_collation(first) };
         let names = [own, self.implied_collation(second)];
         if let [Some(first), Some(second)] = &names
             && !first.eq_ignore_ascii_case(second)
@@ -440,7 +447,7 @@ impl Binder<'_> {
         let pos = Pos::default();
         let mut steps = Vec::with_capacity(output.len());
         for column in &output {
-            steps.push(self.implied_steps(&self.column(column.id), pos)?);
+            steps.push(self.distinct_steps(&self.column(column.id), pos)?);
         }
         let mut conditions = Vec::new();
         if all {

@@ -78,13 +78,16 @@ impl Binder<'_> {
         let (mut items, mut columns) = (Vec::with_capacity(output.len()), Vec::with_capacity(output.len()));
         for Output { id, name } in output {
             let (value, ty) = (self.column(id), self.columns.ty(id));
-            let value = match &format {
-                _ if !has_moment(&ty) => value,
-                Some(format @ Value::Varchar(_)) if is_moment(&ty) => {
-                    self.call("strftime", vec![value, Expr::literal(format.clone())], pos)?
-                }
-                _ if is_json && !is_moment(&ty) => self.call("to_json", vec![value], pos)?,
-                _ => self.cast_to(value, LogicalType::Varchar, pos)?,
+            let value = if !has_moment(&ty) {
+                value
+            } else if let Some(format @ Value::Varchar(_)) = &format
+                && is_moment(&ty)
+            {
+                self.call("strftime", vec![value, Expr::literal(format.clone())], pos)?
+            } else if is_json && !is_moment(&ty) {
+                self.call("to_json", vec![value], pos)?
+            } else {
+                self.cast_to(value, LogicalType::Varchar, pos)?
             };
             let id = self.columns.add(name.clone(), value.ty());
             items.push((id, value));

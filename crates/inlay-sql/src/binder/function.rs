@@ -362,7 +362,7 @@ impl Binder<'_> {
         let ([written], [value]) = (call.arguments.as_slice(), args.as_slice()) else { return Ok(name) };
         let mut collation = self.collation_of(&[written])?;
         if collation.is_none() && (name != "count" || call.distinct) {
-            collation = self.implied_steps(value, written.pos)?;
+            collation = self.distinct_steps(value, written.pos)?;
         }
         if collation.is_none() {
             return Ok(name);

@@ -335,11 +335,12 @@ impl Binder<'_> {
         };
         let mut keys = Vec::with_capacity(items.len());
         for item in items {
-            let (written, collation) = match &item.expr.kind {
-                ExprKind::Collate { expr: inner, .. } if matches!(inner.kind, ExprKind::Literal(_)) => {
-                    (&**inner, self.collation_of(&[&item.expr])?)
-                }
-                _ => (&item.expr, None),
+            let (written, collation) = if let ExprKind::Collate { expr: inner, .. } = &item.expr.kind
+                && matches!(inner.kind, ExprKind::Literal(_))
+            {
+                (&**inner, self.collation_of(&[&item.expr])?)
+            } else {
+                (&item.expr, None)
             };
             let expr = match &written.kind {
                 ExprKind::Literal(Literal::Number(text)) if text.parse::<i64>().is_ok() => {

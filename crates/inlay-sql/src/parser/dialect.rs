@@ -30,7 +30,11 @@ impl Dialect for InlayDialect {
 
     fn is_identifier_part(&self, ch: char) -> bool {
         // Some pictures are several characters that a joiner or a selector ties together.
-        ch.is_alphanumeric() || ch == '$' || ch == '_' || is_pictograph(ch) || matches!(ch, '\u{200D}' | '\u{FE0F}')
+        ch.is_alphanumeric()
+            || ch == '$'
+            || ch == '_'
+            || is_pictograph(ch)
+            || matches!(ch, '\u{200D}' | '\u{FE0F}')
     }
 
     fn is_delimited_identifier_start(&self, ch: char) -> bool {
@@ -331,24 +335,22 @@ fn is_pictograph(ch: char) -> bool {
 }
 
 /// `= ANY (VALUES ...)`, which the crate takes for the call of a function.
-fn parse_quantified_values(
-    parser: &mut Parser,
-    left: &ast::Expr,
-) -> Option<Result<ast::Expr, ParserError>> {
+fn parse_quantified_values(parser: &mut Parser, left: &ast::Expr) -> Option<Result<ast::Expr, ParserError>> {
     use ast::BinaryOperator as Op;
     let [first, second, third, fourth] = parser.peek_tokens_ref::<4>().map(|token| &token.token);
-    let compare_op = match first {
-        Token::Eq | Token::DoubleEq => Op::Eq,
-        Token::Neq => Op::NotEq,
-        Token::Lt => Op::Lt,
-        Token::LtEq => Op::LtEq,
-        Token::Gt => Op::Gt,
-        Token::GtEq => Op::GtEq,
-        _ => return None,
-    };
-    let word = |token: &Token| match token {
-        Token::Word(word) if word.quote_style.is_none() => word.keyword,
-        _ => Keyword::NoKeyword,
+    let comparisons = [
+        (Token::Eq, Op::Eq),
+        (Token::DoubleEq, Op::Eq),
+        (Token::Neq, Op::NotEq),
+        (Token::Lt, Op::Lt),
+        (Token::LtEq, Op::LtEq),
+        (Token::Gt, Op::Gt),
+        (Token::GtEq, Op::GtEq),
+    ];
+    let (_, compare_op) = comparisons.into_iter().find(|(token, _)| token == first)?;
+    let word = |token: &Token| {
+        let Token::Word(word) = token else { return Keyword::NoKeyword };
+        if word.quote_style.is_none() { word.keyword } else { Keyword::NoKeyword }
     };
     let quantifier = word(second);
     let is_quantified = matches!(quantifier, Keyword::ANY | Keyword::SOME | Keyword::ALL);
@@ -361,9 +363,12 @@ fn parse_quantified_values(
         parser.expect_token(&Token::RParen)?;
         Ok(Box::new(ast::Expr::Subquery(query)))
     });
-    Some(query.map(|right| match quantifier {
-        Keyword::ALL => ast::Expr::AllOp { left, compare_op, right },
-        _ => ast::Expr::AnyOp { left, compare_op, right, is_some: quantifier == Keyword::SOME },
+    Some(query.map(|right| {
+        if quantifier == Keyword::ALL {
+            ast::Expr::AllOp { left, compare_op, right }
+        } else {
+            ast::Expr::AnyOp { left, compare_op, right, is_some: quantifier == Keyword::SOME }
+        }
     }))
 }
 

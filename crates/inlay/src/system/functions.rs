@@ -166,27 +166,28 @@ fn functions(gather: &Gather<'_>) -> Vec<FunctionRow> {
         let about = About { signature: format!("{name}()"), internal: true, ..About::default() };
         add(system(), name, None, "table", about);
     }
-    let mut add_macro = |place: [Value; 3], name: &str, sql: &str, kind: &str, comment: Option<Option<String>>| {
-        let internal = comment.is_none();
-        for overload in parse_macro(sql).unwrap_or_default() {
-            let names: Vec<String> =
-                overload.parameters.iter().map(|parameter| parameter.name.value.clone()).collect();
-            let types = overload.parameters.iter().map(|parameter| match &parameter.data_type {
-                Some(ty) => text(ty.to_string()),
-                None => Value::Null,
-            });
-            let about = About {
-                signature: format!("{name}({})", names.join(", ")),
-                parameters: Some(names),
-                types: Some(types.collect()),
-                comment: comment.clone().flatten(),
-                definition: Some(overload.text.clone()),
-                internal,
-                ..About::default()
-            };
-            add(place.clone(), name, None, kind, about);
-        }
-    };
+    let mut add_macro =
+        |place: [Value; 3], name: &str, sql: &str, kind: &str, comment: Option<Option<String>>| {
+            let internal = comment.is_none();
+            for overload in parse_macro(sql).unwrap_or_default() {
+                let names: Vec<String> =
+                    overload.parameters.iter().map(|parameter| parameter.name.value.clone()).collect();
+                let types = overload.parameters.iter().map(|parameter| match &parameter.data_type {
+                    Some(ty) => text(ty.to_string()),
+                    None => Value::Null,
+                });
+                let about = About {
+                    signature: format!("{name}({})", names.join(", ")),
+                    parameters: Some(names),
+                    types: Some(types.collect()),
+                    comment: comment.clone().flatten(),
+                    definition: Some(overload.text.clone()),
+                    internal,
+                    ..About::default()
+                };
+                add(place.clone(), name, None, kind, about);
+            }
+        };
     for (kind, shown) in [(DefinitionKind::Macro, "macro"), (DefinitionKind::TableMacro, "table_macro")] {
         for (name, sql) in macros_of_system(kind) {
             add_macro(system(), name, sql, shown, None);

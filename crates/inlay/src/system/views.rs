@@ -245,7 +245,7 @@ pub(super) const VIEWS: &[(&str, &str, &str)] = &[
         "SELECT type_oid AS oid, CASE type_name WHEN 'boolean' THEN 'bool' WHEN 'integer' THEN 'int4'
                 WHEN 'bigint' THEN 'int8' WHEN 'smallint' THEN 'int2' WHEN 'float' THEN 'float4'
                 WHEN 'double' THEN 'float8' WHEN 'decimal' THEN 'numeric' WHEN 'blob' THEN 'bytea'
-                WHEN 'timestamp with time zone' THEN 'timestamptz' ELSE type_name END AS typname,
+                WHEN 'timestamp with time zone' THEN 'timestamptz' WHEN 'time with time zone' THEN 'timetz' ELSE type_name END AS typname,
                 CASE WHEN internal THEN 11 ELSE schema_oid END AS typnamespace, 10 AS typowner,
                 coalesce(type_size, 4) AS typlen, false AS typbyval,
                 CASE WHEN logical_type = 'ENUM' THEN 'e' WHEN internal THEN 'b' ELSE 'd' END AS typtype,
