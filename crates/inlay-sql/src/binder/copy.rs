@@ -68,7 +68,10 @@ impl Binder<'_> {
             },
         };
         let is_moment = |ty: &LogicalType| *ty == LogicalType::TimestampTz;
-        let has_moment = |ty: &LogicalType| ty.has_part(&is_moment);
+        // Of a UNION the writer has to know the members: texts that would be read as another one are refused.
+        let has_moment = |ty: &LogicalType| {
+            ty.has_part(&is_moment) && !ty.has_part(&|part| matches!(part, LogicalType::Union(_)))
+        };
         if !bound.output.iter().any(|column| has_moment(&self.columns.ty(column.id))) {
             return Ok(bound);
         }
