@@ -89,6 +89,9 @@ fn path_join(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
         if joined.is_host && (columns.len() > 1 || !joined.names.is_empty()) && !joined.root.ends_with('/') {
             text.push(b'/');
         }
+        if joined.root.is_empty() && joined.names.is_empty() {
+            text.push(b'.');
+        }
         text.extend_from_slice(joined.names.join("/").as_bytes());
         Ok(())
     })

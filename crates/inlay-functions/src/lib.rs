@@ -38,7 +38,7 @@ mod text_more;
 pub mod windows;
 mod working;
 
-pub use collation::{LOCALES, locale_of};
+pub use collation::{LOCALES, NO_ACCENTS, locale_of};
 pub use registry::{resolve_aggregate, resolve_scalar, resolve_window};
 
 #[cfg(test)]

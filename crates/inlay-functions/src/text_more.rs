@@ -396,7 +396,7 @@ fn nfc_normalize(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
 pub(super) fn separators(name: &str) -> Result<&'static [u8]> {
     match name {
         "system" | "forward_slash" => Ok(b"/"),
-        "both_slash" => Ok(b"/\\"),
+        "both_slash" | "default" => Ok(b"/\\"),
         "backslash" => Ok(b"\\"),
         other => Err(Error::invalid_argument(format!(
             "the separator of a path is 'system', 'both_slash', 'forward_slash' or 'backslash', not '{other}'"
@@ -415,7 +415,7 @@ fn path_part(
     let source = TextColumn::of(args[0]);
     let separator = separator.map(TextColumn::of);
     write_text(args, len, out, |row, text| {
-        let named = separator.as_ref().map_or("system", |separator| separator.text(row));
+        let named = separator.as_ref().map_or("default", |separator| separator.text(row));
         let set = separators(named)?;
         let bytes = source.get(row);
         let (start, end) = part(row, bytes, set);
@@ -451,7 +451,9 @@ fn parse_dirname(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
 }
 
 fn parse_dirpath(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    path_part(args, args.get(1).copied(), len, out, |_, bytes, set| {
-        (0, last_separator(bytes, set).unwrap_or(0))
+    path_part(args, args.get(1).copied(), len, out, |_, bytes, set| match last_separator(bytes, set) {
+        // The root alone has nothing above it.
+        Some(0) if bytes.len() == 1 => (0, 1),
+        last => (0, last.unwrap_or(0)),
     })
 }

@@ -407,7 +407,12 @@ impl Database {
             open_file(&self.disk_of_statements(), &self.path_of(path), options, &self.0.budget)?
         };
         attached.name = name.to_string();
-        self.0.attached.write().push(attached);
+        let mut all = self.0.attached.write();
+        // Another connection may have attached one of this name while the file was opened.
+        if all.iter().any(|known| same_name(&known.name, name)) {
+            return Err(Error::Duplicate { kind: "database", name: name.to_string() });
+        }
+        all.push(attached);
         Ok(())
     }
 

@@ -84,8 +84,10 @@ impl Run<'_> {
         }
         let access =
             if attach.read_only == Some(true) { AccessMode::ReadOnly } else { AccessMode::ReadWrite };
-        self.database.attach(&attach.name, &attach.path, access)?;
-        Ok(QueryResult::done())
+        match self.database.attach(&attach.name, &attach.path, access) {
+            Err(Error::Duplicate { .. }) if attach.if_not_exists => Ok(QueryResult::done()),
+            outcome => outcome.map(|()| QueryResult::done()),
+        }
     }
 
     /// Carries out DETACH.

@@ -4,10 +4,12 @@ use super::dialect::Dialect;
 use super::index::Records;
 use super::options::{CsvOptions, QuotedNulls};
 use super::parse;
-use inlay_kernels::cast::cast;
+use inlay_kernels::cast::{cast, cast_in_zone, cast_value_in_zone};
 use inlay_kernels::cast_value;
+use inlay_kernels::zone::Zone;
 use inlay_types::view::INLINE_LIMIT;
 use inlay_types::{Bitmap, Buffer, Heap, Interval, LogicalType, Native, Value, Vector, VectorBuilder, View};
+use std::sync::Arc;
 
 /// How the fields of one column become values.
 #[derive(Clone, Debug)]
@@ -35,6 +37,8 @@ pub(super) struct ReadRules {
     pub thousands: Option<u8>,
     pub date_format: Option<String>,
     pub timestamp_format: Option<String>,
+    /// See [`CsvOptions::zone`].
+    pub zone: Option<Arc<Zone>>,
 }
 
 impl ReadRules {
@@ -51,6 +55,7 @@ impl ReadRules {
             thousands: options.thousands,
             date_format: options.date_format.clone(),
             timestamp_format: options.timestamp_format.clone(),
+            zone: options.zone.clone(),
         }
     }
 
@@ -171,14 +176,24 @@ impl ColumnReader {
     /// Values of a type without a reader of its own: what a cast makes of the text.
     fn cast_text(&self, text: &Vector, rules: &ReadRules, bad: &mut Vec<u32>) -> Vector {
         let mut values = Vector::empty(self.ty.clone());
-        if cast(text, &self.ty, false, &mut values).is_ok() {
+        let zone = rules.zone.as_ref();
+        let zoned = zone.and_then(|zone| cast_in_zone(&LogicalType::Varchar, &self.ty, false, zone));
+        let done = match &zoned {
+            Some(cast) => cast.kernel.eval(&[text], text.len(), &mut values),
+            None => cast(text, &self.ty, false, &mut values),
+        };
+        if done.is_ok() {
             return values.flatten();
         }
         // One by one: a TRY_CAST of all would make parts of lists and structs NULL without a word.
         let mut values = VectorBuilder::new(self.ty.clone(), text.len());
         for row in 0..text.len() {
             let value = text.get(row);
-            let read = cast_value(&value, &self.ty).and_then(|read| values.push(&read));
+            let read = match zone {
+                Some(zone) => cast_value_in_zone(&value, &self.ty, zone),
+                None => cast_value(&value, &self.ty),
+            };
+            let read = read.and_then(|read| values.push(&read));
             if read.is_err() {
                 // A NULL of any type fits.
                 let _ = values.push(&Value::Null);

@@ -3,7 +3,9 @@
 use crate::input::{Compression, Encoding};
 use crate::option_text::{boolean, columns_of, integer, text, texts_of, unknown_option};
 use inlay_catalog::TypeNames;
+use inlay_kernels::zone::Zone;
 use inlay_types::{Error, LogicalType, Result, Value};
+use std::sync::Arc;
 
 /// Options of `read_csv` and of COPY FROM a CSV file.
 #[derive(Clone, Debug)]
@@ -54,6 +56,8 @@ pub struct CsvOptions {
     pub date_format: Option<String>,
     /// Format of timestamps, as for `strptime`.
     pub timestamp_format: Option<String>,
+    /// The session's, in which moments without an offset are; UTC unless the binder says so.
+    pub zone: Option<Arc<Zone>>,
     /// Between the digits of a number and those of its fraction.
     pub decimal_separator: u8,
     /// Between groups of three digits.
@@ -125,6 +129,7 @@ impl Default for CsvOptions {
             sample_size: Some(SAMPLE_SIZE),
             date_format: None,
             timestamp_format: None,
+            zone: None,
             decimal_separator: b'.',
             thousands: None,
             line_size_max: None,
@@ -201,7 +206,9 @@ impl CsvOptions {
                 return Err(unknown_option("read_csv", &name, NAMES));
             }
         }
-        let given = named.iter().map(|(name, value)| match value.as_str() {
+        // The binder gives the zone.
+        let written = named.iter().filter(|(name, _)| name != "time_zone");
+        let given = written.map(|(name, value)| match value.as_str() {
             Some(text) => format!("{name}='{}'", text.replace('\'', "''")),
             None => format!("{name}={value}"),
         });
@@ -257,6 +264,7 @@ impl CsvOptions {
             "timestampformat" | "timestamp_format" => {
                 self.timestamp_format = Some(text(name, value)?.to_string());
             }
+            "time_zone" => self.zone = Some(Zone::named(text(name, value)?)?),
             "decimal_separator" => self.decimal_separator = byte(name, value)?,
             "thousands" => self.thousands = optional_byte(name, value)?,
             _ => return Ok(false),

@@ -6,6 +6,7 @@ use crate::input::{Compression, Encoding};
 use crate::option_text::{boolean, columns_of, integer, text, unknown_option};
 use inlay_catalog::TypeNames;
 use inlay_kernels::json::documents::MapRules;
+use inlay_kernels::zone::Zone;
 use inlay_types::{Error, LogicalType, Result, Value};
 
 /// Documents that types are detected from unless the user says otherwise.
@@ -100,6 +101,7 @@ impl JsonOptions {
                 let size = integer(name, value)?;
                 self.sample_size = usize::try_from(size).ok().filter(|size| *size > 0).unwrap_or(usize::MAX);
             }
+            "time_zone" => self.forms.zone = Some(Zone::named(text(name, value)?)?),
             "ignore_errors" => self.ignore_errors = boolean(name, value)?,
             "maximum_depth" => {
                 self.depth_max = usize::try_from(integer(name, value)?).unwrap_or(usize::MAX);

@@ -7,10 +7,13 @@ use super::options::JsonOptions;
 use super::split::Splitter;
 use super::{Column, InputFile};
 use inlay_functions::registry::resolve_scalar;
-use inlay_kernels::cast::cast;
+use inlay_kernels::cast::{cast, cast_in_zone};
+use inlay_kernels::function::ScalarFunction;
 use inlay_kernels::json::documents::RowReader;
 use inlay_kernels::resolve::{ArgType, ResolveOptions};
+use inlay_kernels::zone::Zone;
 use inlay_types::{LogicalType, Result, Value, Vector};
+use std::sync::Arc;
 
 /// The forms that a user says.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +23,8 @@ pub(super) struct TextForms {
     pub timestamp: Option<String>,
     /// Whether columns of texts that are integers become BIGINT.
     pub integers: bool,
+    /// The session's, in which moments without an offset are; UTC unless the binder says so.
+    pub zone: Option<Arc<Zone>>,
 }
 
 impl TextForms {
@@ -32,16 +37,31 @@ impl TextForms {
         }
     }
 
+    /// The cast of texts to moments of the session, if UTC's is another one.
+    fn zoned(&self, ty: &LogicalType) -> Option<ScalarFunction> {
+        let zone = self.zone.as_ref().filter(|_| *ty == LogicalType::TimestampTz)?;
+        cast_in_zone(&LogicalType::Varchar, ty, true, zone)
+    }
+
     /// The type that a column is read with.
     pub fn type_read(&self, ty: &LogicalType) -> LogicalType {
-        if self.format_of(ty).is_some() { LogicalType::Varchar } else { ty.clone() }
+        let is_text = self.format_of(ty).is_some() || self.zoned(ty).is_some();
+        if is_text { LogicalType::Varchar } else { ty.clone() }
     }
 
     /// A column as it is read, with its own type; and the first row whose text does not fit and is NULL.
     pub fn converted(&self, column: Vector, ty: &LogicalType) -> Result<(Vector, Option<usize>)> {
+        let bad =
+            |moments: &Vector| (0..column.len()).find(|&row| !column.is_null(row) && moments.is_null(row));
+        if let Some(cast) = self.zoned(ty) {
+            let mut moments = Vector::empty(ty.clone());
+            cast.kernel.eval(&[&column], column.len(), &mut moments)?;
+            let bad = bad(&moments);
+            return Ok((moments, bad));
+        }
         let Some(format) = self.format_of(ty) else { return Ok((column, None)) };
         let moments = moments(&column, format)?;
-        let bad = (0..column.len()).find(|&row| !column.is_null(row) && moments.is_null(row));
+        let bad = bad(&moments);
         if *ty != LogicalType::Date {
             return Ok((moments, bad));
         }

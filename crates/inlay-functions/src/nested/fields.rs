@@ -193,6 +193,10 @@ fn resolve_find(args: &[ArgType], returns: LogicalType) -> Option<Resolved> {
     let kernel = kernel(move |args, len, out| {
         each(args, &ty, len, out, |args, row, out| {
             let Some(bytes) = args.get(0, row) else { return out.push(None) };
+            // Whether one is unknown, nobody can tell; where the first of them lies, can be told.
+            if ty == Boolean && args.get(1, row).is_none() {
+                return out.push(None);
+            }
             let found = (0..count).find(|&field| layout.field(bytes, field) == args.get(1, row));
             match found {
                 _ if ty == Boolean => out.push_bool(found.is_some()),

@@ -204,7 +204,7 @@ fn resolve_concat(args: &[ArgType], strict: bool) -> Option<Resolved> {
                 return Ok(());
             }
             let lists: Vec<Part<'_>> = (0..args.len()).map(|arg| args.get(arg, row)).collect();
-            if lists.iter().all(Option::is_none) || (strict && lists.contains(&None)) {
+            if (lists.len() == 1 || strict) && lists.contains(&None) {
                 return out.push(None);
             }
             out.push_list(&element, &joined(&element, lists.into_iter().flatten())?)

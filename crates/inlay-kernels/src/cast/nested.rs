@@ -16,7 +16,8 @@ use inlay_types::{Error, LogicalType, Result, Value, Vector, VectorBuilder, bit}
 /// Whether this file knows the cast; `None` when neither type is one of its own.
 pub(super) fn can_cast_special(from: &LogicalType, to: &LogicalType) -> Option<bool> {
     use LogicalType::{
-        Array, Bit, Blob, Boolean, Double, Enum, Json, List, Map, Real, Struct, Union, Uuid, Varchar,
+        Array, Bit, Blob, Boolean, Double, Enum, Json, List, Map, Real, Struct, UHugeInt, Union, Uuid,
+        Varchar,
     };
     Some(match (from, to) {
         (Array(_, a), Array(_, b)) if a != b => false,
@@ -29,6 +30,7 @@ pub(super) fn can_cast_special(from: &LogicalType, to: &LogicalType) -> Option<b
         (from, Varchar) if is_special(from) => true,
         (from, Bit) | (Bit, from) if from.is_integer() => true,
         (Blob | Boolean | Real | Double, Bit) | (Bit, Blob | Boolean | Real | Double) => true,
+        (Uuid, Blob | UHugeInt) | (Blob | UHugeInt, Uuid) => true,
         (Json, _) | (_, Json) => true,
         (Union(from), Union(members)) => places(from, members).is_some(),
         (from, Union(members)) => members.iter().any(|member| can_cast(from, &member.ty)),
@@ -280,6 +282,13 @@ pub(super) fn cast_special(value: &Value, to: &LogicalType) -> Result<Value> {
     match (value, to) {
         (Value::Enum { .. }, _) => from_text(&value.to_string(), to),
         (Value::Bit(bits), _) => from_bits(bits, to).ok_or_else(|| invalid(value, to)),
+        (Value::Uuid(number), LogicalType::Blob) => Ok(Value::Blob(number.to_be_bytes().to_vec())),
+        (Value::Uuid(number), LogicalType::UHugeInt) => Ok(Value::UHugeInt(*number)),
+        (Value::UHugeInt(number), LogicalType::Uuid) => Ok(Value::Uuid(*number)),
+        (Value::Blob(bytes), LogicalType::Uuid) => {
+            let bytes = bytes.as_slice().try_into().map_err(|_| invalid(value, to))?;
+            Ok(Value::Uuid(u128::from_be_bytes(bytes)))
+        }
         (Value::Blob(bytes), LogicalType::Bit) if bytes.is_empty() => Err(invalid(value, to)),
         (Value::Blob(bytes), LogicalType::Bit) => {
             let is_set = |index: usize| bytes[index / 8] >> (7 - index % 8) & 1 == 1;

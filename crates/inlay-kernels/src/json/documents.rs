@@ -82,7 +82,7 @@ impl Keys {
     /// Whether the objects are maps, whose values have a shape.
     pub fn map_of(&self, rules: MapRules) -> Option<Shape> {
         if self.keys.is_empty() {
-            return Some(Shape::Any);
+            return rules.fields_min.map(|_| Shape::Any);
         }
         let fields_min = rules.fields_min?;
         let shares = self.keys.iter().map(|key| key.objects as f64 / self.objects as f64);
@@ -189,6 +189,7 @@ impl Shape {
             Self::Unknown | Self::Any => LogicalType::Json,
             Self::Plain(ty) => ty.clone(),
             Self::List(element) => LogicalType::list(element.logical_type(rules)),
+            Self::Object(keys) if keys.is_empty() && rules.fields_min.is_none() => LogicalType::Json,
             Self::Object(keys) => {
                 if let Some(value) = keys.map_of(rules) {
                     return map_of(value.logical_type(rules));

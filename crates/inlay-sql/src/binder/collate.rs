@@ -3,7 +3,7 @@
 //! A collation is a sequence of functions, as `NOCASE.NOACCENT`, or the order of a language, as `de` or `sv_SE`, or both;
 //! it holds for the comparison, IN, BETWEEN, ORDER BY, PARTITION BY, GROUP BY, `min` or `max` that it is written in, and
 //! wherever texts made of this one are compared, searched or made distinct, as in DuckDB. The same goes for a column that
-//! has one, of a table or of a query. Texts without one compare by the session's `default_collation`, but are searched as they are. What is written becomes a call of [`COLLATE`], which changes nothing and is gone once
+//! has one, of a table or of a query. Intervals are grouped in the same way, by how long they are. Texts without one compare by the session's `default_collation`, but are searched as they are. What is written becomes a call of [`COLLATE`], which changes nothing and is gone once
 //! everything is bound; what a collation has made of a text is marked in the same way, so that it is not done again.
 
 use super::lambda::lambda_of;
@@ -15,17 +15,21 @@ use crate::plan::{
 };
 use inlay_catalog::near_names;
 use inlay_functions::registry::resolve_aggregate;
-use inlay_functions::{LOCALES, locale_of};
+use inlay_functions::{LOCALES, NO_ACCENTS, locale_of};
+use inlay_kernels::apply::map;
 use inlay_kernels::function::{NullHandling, ScalarFunction, Volatility};
 use inlay_kernels::resolve::ArgType;
-use inlay_types::{Error, LogicalType, Result, Value, Vector};
+use inlay_types::{Error, Interval, LogicalType, Result, Value, Vector};
 use std::sync::Arc;
+
+/// The collation that knows ligatures, and the order of letters without accents.
+const ICU_NO_ACCENTS: &str = "icu_noaccent";
 
 /// Each name with the function that makes comparable texts.
 const COLLATIONS: [(&str, Option<&str>); 9] = [
     ("nocase", Some("lower")),
     ("noaccent", Some("strip_accents")),
-    ("icu_noaccent", Some("strip_accents")),
+    (ICU_NO_ACCENTS, Some("strip_accents")),
     ("nfc", Some("nfc_normalize")),
     ("binary", None),
     ("posix", None),
@@ -79,6 +83,8 @@ pub(super) enum Step {
     Function(&'static str),
     /// The sort key in a language, always last: it is no text any more.
     Locale(String),
+    /// How long an interval is: equal ones may be written otherwise, as a month and 30 days.
+    Length,
 }
 
 /// A column that is grouped by what a collation makes of it.
@@ -121,6 +127,25 @@ fn unmarked(value: Expr) -> Expr {
     }
 }
 
+/// What equal intervals have in common, as a number that is compared faster than they are.
+fn length_of(interval: Expr) -> Expr {
+    let kernel = |args: &[&Vector], len: usize, out: &mut Vector| -> Result<()> {
+        map::<Interval, i128>(args[0], &LogicalType::HugeInt, len, out, Interval::order_key)
+    };
+    let function = ScalarFunction {
+        name: "interval_length".into(),
+        arg_types: vec![LogicalType::Interval],
+        return_type: LogicalType::HugeInt,
+        null_handling: NullHandling::Propagate,
+        volatility: Volatility::Immutable,
+        can_fail: false,
+        kernel: Arc::new(kernel),
+        specialize: None,
+        external: None,
+    };
+    Expr::Call { function: Arc::new(function), args: vec![interval], place: Default::default() }
+}
+
 /// The mark of a call, if it is one.
 fn mark_of(expr: &Expr) -> Option<Arc<str>> {
     let Expr::Call { function, args, .. } = expr else { return None };
@@ -143,6 +168,9 @@ fn steps_of(name: &str) -> Result<Vec<Step>> {
         let part = part.trim().to_lowercase();
         if let Some((_, function)) = COLLATIONS.iter().find(|(known, _)| *known == part) {
             steps.extend(function.map(Step::Function));
+            if part == ICU_NO_ACCENTS {
+                locale = Some(NO_ACCENTS.to_string());
+            }
             continue;
         }
         match locale_of(&part) {
@@ -238,14 +266,25 @@ impl Binder<'_> {
         }
     }
 
+    /// What values are made distinct by. Intervals are compared by how long they are anyway; as keys of groups they are told
+    /// apart by their parts.
+    pub(super) fn distinct_steps(&self, expr: &Expr, pos: Pos) -> Result<Collation> {
+        if expr.ty() == LogicalType::Interval {
+            return Ok(Some(vec![Step::Length]));
+        }
+        self.implied_steps(expr, pos)
+    }
+
     /// Whether the texts of a column compare otherwise than by their bytes.
     pub(super) fn is_collated(&self, column: ColumnId) -> bool {
-        self.columns.collation(column).is_some() || self.default_collation(&self.column(column)).is_some()
+        self.columns.ty(column) == LogicalType::Interval
+            || self.columns.collation(column).is_some()
+            || self.default_collation(&self.column(column)).is_some()
     }
 
     /// What texts are grouped and sorted by, whose columns may have collations.
     pub(super) fn by_collation(&self, expr: Expr) -> Expr {
-        let steps = self.implied_steps(&expr, Pos::default());
+        let steps = self.distinct_steps(&expr, Pos::default());
         let key = steps.and_then(|steps| self.collated(expr.clone(), &steps, Pos::default()));
         key.unwrap_or(expr)
     }
@@ -330,7 +369,7 @@ impl Binder<'_> {
     /// What `value` is compared by.
     pub(super) fn collated(&self, value: Expr, collation: &Collation, pos: Pos) -> Result<Expr> {
         let Some(steps) = collation else { return Ok(value) };
-        if !matches!(value.ty(), LogicalType::Varchar) {
+        if !matches!(value.ty(), LogicalType::Varchar | LogicalType::Interval) {
             return Ok(value);
         }
         let key = steps.iter().try_fold(unmarked(value), |value, step| match step {
@@ -343,6 +382,7 @@ impl Binder<'_> {
                 let locale = Expr::literal(Value::Varchar(locale.clone()));
                 self.call("collation_key", vec![value, locale], pos)
             }
+            Step::Length => Ok(length_of(value)),
         })?;
         Ok(if key.ty() == LogicalType::Varchar { marked(key, DONE) } else { key })
     }
@@ -357,7 +397,13 @@ impl Binder<'_> {
         if !is_in_text && !is_in_list {
             return Ok(args);
         }
-        let names = [first, second].map(|arg| self.implied_collation(arg));
+        // The texts of a list that is written out are its parts.
+        let own = if is_in_list {
+            first.children().into_iter().find_map(|child| self.implied_collation(child))
+        } else {
+            self.implied_collation(first)
+        };
+        let names = [own, self.implied_collation(second)];
         if let [Some(first), Some(second)] = &names
             && !first.eq_ignore_ascii_case(second)
         {
@@ -401,7 +447,7 @@ impl Binder<'_> {
         let pos = Pos::default();
         let mut steps = Vec::with_capacity(output.len());
         for column in &output {
-            steps.push(self.implied_steps(&self.column(column.id), pos)?);
+            steps.push(self.distinct_steps(&self.column(column.id), pos)?);
         }
         let mut conditions = Vec::new();
         if all {

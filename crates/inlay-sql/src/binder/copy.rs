@@ -5,7 +5,7 @@ use super::from::reader_of_path;
 use super::object::Target;
 use super::{Binder, Bound, Output};
 use crate::parser::ast::{self, Pos};
-use crate::plan;
+use crate::plan::{self, Expr};
 use inlay_types::{Error, Field, LogicalType, Result, Value};
 use std::sync::Arc;
 
@@ -16,6 +16,7 @@ impl Binder<'_> {
                 let path = self.copy_path(path)?;
                 let bound = self.query(query)?;
                 let options = self.copy_options(options)?;
+                let bound = self.local_moments(bound, &path, &options)?;
                 Ok(plan::Statement::CopyTo { query: self.finish(bound), path, options })
             }
             ast::Copy::From { table, columns, path, path_pos, options } => {
@@ -48,6 +49,54 @@ impl Binder<'_> {
                 })))
             }
         }
+    }
+
+    /// Rows whose moments are texts in the session's time zone, as everywhere else, for files of texts. By a format without
+    /// an offset, a file would else be read as other moments.
+    fn local_moments(&mut self, bound: Bound, path: &str, options: &[(String, Value)]) -> Result<Bound> {
+        let option = |names: &[&str]| {
+            options.iter().find(|(name, _)| names.contains(&name.as_str())).map(|(_, value)| value)
+        };
+        let is_json = match option(&["format"]).map(|value| value.to_string().to_lowercase()).as_deref() {
+            Some("csv") => false,
+            Some("json") => true,
+            Some(_) => return Ok(bound),
+            None => match reader_of_path(path, true) {
+                None | Some("read_csv") => false,
+                Some("read_json") => true,
+                Some(_) => return Ok(bound),
+            },
+        };
+        let is_moment = |ty: &LogicalType| *ty == LogicalType::TimestampTz;
+        // Of a UNION the writer has to know the members: texts that would be read as another one are refused.
+        let has_moment = |ty: &LogicalType| {
+            ty.has_part(&is_moment) && !ty.has_part(&|part| matches!(part, LogicalType::Union(_)))
+        };
+        if !bound.output.iter().any(|column| has_moment(&self.columns.ty(column.id))) {
+            return Ok(bound);
+        }
+        let format = option(&["timestampformat", "timestamp_format"]).cloned();
+        let pos = Pos::default();
+        let Bound { plan, output } = bound;
+        let (mut items, mut columns) = (Vec::with_capacity(output.len()), Vec::with_capacity(output.len()));
+        for Output { id, name } in output {
+            let (value, ty) = (self.column(id), self.columns.ty(id));
+            let value = if !has_moment(&ty) {
+                value
+            } else if let Some(format @ Value::Varchar(_)) = &format
+                && is_moment(&ty)
+            {
+                self.call("strftime", vec![value, Expr::literal(format.clone())], pos)?
+            } else if is_json && !is_moment(&ty) {
+                self.call("to_json", vec![value], pos)?
+            } else {
+                self.cast_to(value, LogicalType::Varchar, pos)?
+            };
+            let id = self.columns.add(name.clone(), value.ty());
+            items.push((id, value));
+            columns.push(Output { id, name });
+        }
+        Ok(Bound { plan: plan.project(items), output: columns })
     }
 
     fn copy_path(&mut self, path: &ast::CopyPath) -> Result<String> {
@@ -104,6 +153,9 @@ impl Binder<'_> {
         if reader == "read_csv" && !options.iter().any(|(name, _)| name == "allow_quoted_nulls") {
             // An empty text is written in quotes, NULL without.
             options.push(("allow_quoted_nulls".into(), Value::Varchar("auto".into())));
+        }
+        if self.reads_moments(reader) {
+            options.push(self.zone_argument());
         }
         let Some(function) = self.context.catalog.table_function(reader) else {
             return Err(self.at(Error::unsupported(format!("{reader} in this build")), pos));

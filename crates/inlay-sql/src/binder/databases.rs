@@ -21,6 +21,11 @@ pub trait Databases: Sync {
         MAIN.to_string()
     }
 
+    /// Databases and schemas in which names without them are looked up, in order.
+    fn search_path(&self) -> Vec<(String, String)> {
+        vec![(self.current(), self.current_schema())]
+    }
+
     /// The value that SET VARIABLE gave a name.
     fn variable(&self, _name: &str) -> Option<Value> {
         None

@@ -7,7 +7,7 @@ use super::query_function::is_query_function;
 use super::recursive::{RECURRING, recurring_name};
 use super::scope::{Phase, Relation, RelationColumn, find_column, same_name};
 use super::subquery::{attach, combine, filter, free_columns};
-use super::{Binder, Bound, Output, VIEW_DEPTH_MAX};
+use super::{Binder, Bound, Output, Shared, VIEW_DEPTH_MAX};
 use crate::parser::ast::{
     FunctionCall, Ident, JoinCondition, JoinKind as WrittenJoin, ObjectName, Pos, TableAlias, TableRef,
 };
@@ -212,6 +212,18 @@ impl Binder<'_> {
         (Plan::Source { source, columns, filters: Vec::new() }, names)
     }
 
+    /// What functions in FROM are told of the session's time zone.
+    pub(super) fn zone_argument(&self) -> (String, Value) {
+        ("time_zone".to_string(), Value::Varchar(self.context.options.zone.name().to_string()))
+    }
+
+    /// Whether a reader takes moments without an offset for the session's, which it has to know then.
+    pub(super) fn reads_moments(&self, reader: &str) -> bool {
+        const READERS: [&str; 6] =
+            ["read_csv", "read_csv_auto", "read_json", "read_json_auto", "read_ndjson", "read_ndjson_auto"];
+        !self.context.options.zone.is_utc() && READERS.contains(&reader)
+    }
+
     /// A name that is no table may be a file's.
     fn file(&mut self, name: &ObjectName, alias: Option<&TableAlias>) -> Result<Plan> {
         let path = name.to_string();
@@ -354,9 +366,9 @@ impl Binder<'_> {
         };
         // Days and months of a series of moments are those of the session's calendar.
         let has_moment = args.iter().any(|arg| matches!(arg, Value::TimestampTz(_)));
-        if has_moment && matches!(function.name(), "range" | "generate_series") {
-            let zone = Value::Varchar(self.context.options.zone.name().to_string());
-            named.push(("time_zone".to_string(), zone));
+        let is_series = has_moment && matches!(function.name(), "range" | "generate_series");
+        if is_series || self.reads_moments(function.name()) {
+            named.push(self.zone_argument());
         }
         let source = self.placed(function.bind(&args, &named, &|text| self.type_of_text(text)), pos)?;
         let (plan, mut columns) = self.source_plan(source);
@@ -482,7 +494,23 @@ impl Binder<'_> {
             (_, JoinCondition::Asof(_)) => {
                 return Err(self.at(Error::unsupported("a subquery in the condition of an ASOF JOIN"), pos));
             }
-            _ => self.join_plan(kind, left_plan, right_plan, conditions, pending, pos)?,
+            _ => {
+                // A condition with a subquery is computed for each kept row with all others, whose values stay the same.
+                let (mut left_plan, mut right_plan) = (left_plan, right_plan);
+                if !pending.is_empty() {
+                    match kind {
+                        WrittenJoin::Right => left_plan = self.computed_once(left_plan),
+                        WrittenJoin::Left | WrittenJoin::Semi | WrittenJoin::Anti => {
+                            right_plan = self.computed_once(right_plan);
+                        }
+                        WrittenJoin::Inner
+                        | WrittenJoin::Cross
+                        | WrittenJoin::Full
+                        | WrittenJoin::Positional => {}
+                    }
+                }
+                self.join_plan(kind, left_plan, right_plan, conditions, pending, pos)?
+            }
         };
         if matches!(kind, WrittenJoin::Semi | WrittenJoin::Anti) {
             self.scope()?.relations.truncate(middle);
@@ -646,6 +674,19 @@ impl Binder<'_> {
             self.scope()?.relations[relation_index].columns[index].merged = Some(merged);
         }
         Ok(Plan::Project { input: Box::new(plan), items })
+    }
+
+    /// Rows that differ each time they are computed, as a plan that others may read often.
+    fn computed_once(&mut self, plan: Plan) -> Plan {
+        if !plan.is_volatile() || !free_columns(&plan).is_empty() {
+            return plan;
+        }
+        let id = self.columns.add_shared();
+        let columns: Vec<(ColumnId, ColumnId)> =
+            plan.output().into_iter().map(|read| (read, self.columns.copy_of(read))).collect();
+        let items = columns.iter().map(|(read, kept)| (*kept, self.column(*read))).collect();
+        self.shared.push(Shared { id, definition: plan.project(items), materialized: true });
+        Plan::SharedScan { id, columns }
     }
 
     fn join_plan(

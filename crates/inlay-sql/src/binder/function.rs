@@ -362,9 +362,15 @@ impl Binder<'_> {
         let ([written], [value]) = (call.arguments.as_slice(), args.as_slice()) else { return Ok(name) };
         let mut collation = self.collation_of(&[written])?;
         if collation.is_none() && (name != "count" || call.distinct) {
-            collation = self.implied_steps(value, written.pos)?;
+            collation = self.distinct_steps(value, written.pos)?;
         }
         if collation.is_none() {
+            return Ok(name);
+        }
+        if value.ty() == LogicalType::Interval && name != "count" {
+            if call.distinct {
+                *args = vec![self.call("normalized_interval", std::mem::take(args), written.pos)?];
+            }
             return Ok(name);
         }
         let key = self.collated(value.clone(), &collation, written.pos)?;
@@ -398,6 +404,8 @@ impl Binder<'_> {
             other if other.ty() == LogicalType::Null => {
                 Expr::Literal { value: Value::Null, ty: LogicalType::Integer }
             }
+            // Intervals sort by how long they are, and ends of frames are made of them.
+            other if other.ty() == LogicalType::Interval => other,
             other => self.by_collation(other),
         };
         let default = self.context.default_order;

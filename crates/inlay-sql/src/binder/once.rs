@@ -121,6 +121,13 @@ impl Binder<'_> {
     pub(super) fn aliased(&mut self, index: usize, pos: Pos) -> Result<Expr> {
         let value = self.entry(index)?;
         let scope = self.scope()?;
+        // Aggregates whose values differ each time are not told to be the same where they are written again.
+        if scope.phase == Phase::Having && scope.reads_volatile_aggregate(&value) {
+            if let Some(entry) = scope.entries.get_mut(index) {
+                entry.bound = Some(value.clone());
+            }
+            return Ok(value);
+        }
         if !value.is_volatile() || scope.phase == Phase::From {
             return Ok(value);
         }

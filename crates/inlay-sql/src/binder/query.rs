@@ -335,7 +335,14 @@ impl Binder<'_> {
         };
         let mut keys = Vec::with_capacity(items.len());
         for item in items {
-            let expr = match &item.expr.kind {
+            let (written, collation) = if let ExprKind::Collate { expr: inner, .. } = &item.expr.kind
+                && matches!(inner.kind, ExprKind::Literal(_))
+            {
+                (&**inner, self.collation_of(&[&item.expr])?)
+            } else {
+                (&item.expr, None)
+            };
+            let expr = match &written.kind {
                 ExprKind::Literal(Literal::Number(text)) if text.parse::<i64>().is_ok() => {
                     let position = text.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
                     match position.and_then(|position| output.get(position)) {
@@ -350,8 +357,9 @@ impl Binder<'_> {
                     }
                 }
                 ExprKind::Literal(_) => continue,
-                _ => self.collated_expr(&item.expr)?,
+                _ => self.collated_expr(written)?,
             };
+            let expr = self.collated(expr, &collation, item.expr.pos)?;
             keys.push(self.sort_key(expr, item.order));
         }
         Ok(keys)

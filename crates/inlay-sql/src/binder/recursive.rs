@@ -79,6 +79,7 @@ impl Binder<'_> {
         self.hide_cte();
         self.hide_cte();
         let step = step?;
+        let mut all = all;
         let read: Vec<SharedId> = vec![id, keyed.recurring];
         let own = self.shared.split_off(step_shared);
         let (inside, outside) = divide(own, read.clone());
@@ -87,8 +88,12 @@ impl Binder<'_> {
         let keyed = (reads_all || !keyed.keys.is_empty()).then_some(keyed);
         self.shared.extend(outside);
         if read.iter().all(|id| count_shared(&step.plan, *id) == 0) && inside.is_empty() {
-            let union = self.set_operation(SetOperation::Union, all, false, initial, step)?;
-            return self.order_whole(union, &tail);
+            if query.keys.is_empty() {
+                let union = self.set_operation(SetOperation::Union, all, false, initial, step)?;
+                return self.order_whole(union, &tail);
+            }
+            // Each round gives the same rows, so the second changes nothing.
+            all = false;
         }
         if step.output.len() != output.len() {
             let (first, second) = (output.len(), step.output.len());

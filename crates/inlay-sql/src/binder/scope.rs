@@ -99,6 +99,12 @@ impl Scope {
         }
     }
 
+    /// Whether a value is made of an aggregate that differs each time it is computed.
+    pub(super) fn reads_volatile_aggregate(&self, value: &Expr) -> bool {
+        let read = value.columns();
+        self.aggregates.iter().any(|(id, aggregate)| aggregate.is_volatile() && read.contains(id))
+    }
+
     /// Says what stands behind SELECT; names do not change from here on.
     pub(super) fn set_entries(&mut self, entries: Vec<Entry>) {
         self.entries = entries;

@@ -207,7 +207,17 @@ impl Binder<'_> {
                 format!("{} columns behind SELECT are above the limit of {ITEMS_MAX}", entries.len());
             return Err(Error::out_of_range(message));
         }
-        self.scope()?.set_entries(entries);
+        let scope = self.scope()?;
+        if entries.is_empty() && scope.relations.iter().any(|relation| !relation.columns.is_empty()) {
+            let pos = match items.first() {
+                Some(SelectItem::Expr { expr, .. }) => expr.pos,
+                Some(SelectItem::Star { pos, .. }) => *pos,
+                None => Pos::default(),
+            };
+            let message = "no column is left of *: what is left out are all that there are";
+            return Err(self.at(Error::bind(message), pos));
+        }
+        scope.set_entries(entries);
         Ok(())
     }
 

@@ -11,6 +11,7 @@ use crate::plan::{self, ColumnId, JoinKind, Plan};
 use inlay_catalog::{CatalogEntry, MAIN, TEMPORARY, TableEntry, bare_name, near_names, schema_of};
 use inlay_types::LogicalType as T;
 use inlay_types::{Error, LogicalType, Result, Value};
+use std::sync::Arc;
 
 /// The column that counts the columns summarized.
 const NUMBER: &str = "(number)";
@@ -174,12 +175,11 @@ impl Binder<'_> {
     }
 
     pub(super) fn shown_tables(&mut self, of: Option<&ObjectName>) -> Result<Bound> {
-        let catalog = self.context.catalog;
-        // Those that names without a place may mean: temporary ones, and those of the current schema.
-        let (database, schema, temporary) = match of.map(|name| (name, name.parts.as_slice())) {
-            None => (self.current_database(), catalog.current_schema(), catalog.entries(TEMPORARY)),
+        // Those that names without a place may mean.
+        let places = match of.map(|name| (name, name.parts.as_slice())) {
+            None => self.context.catalog.search_path(),
             Some((_, [one])) if self.known_database(one).is_ok() => {
-                (self.known_database(one)?, MAIN.to_string(), Vec::new())
+                vec![(self.known_database(one)?, MAIN.to_string())]
             }
             Some((name, _)) => {
                 let (database, schema) = self.schema_name(name)?;
@@ -188,21 +188,23 @@ impl Binder<'_> {
                     let near = near_names(&schema, known.iter().map(String::as_str));
                     return Err(self.at(Error::bind(undefined("schema", &schema, &near)), name.pos()));
                 }
-                (database, schema, Vec::new())
+                vec![(database, schema)]
             }
         };
         let mut names = Vec::new();
-        for (key, entry) in catalog.entries(&database).into_iter().chain(temporary) {
-            let known = match entry {
-                CatalogEntry::Table(table) => table.name.clone(),
-                CatalogEntry::View(view) => view.name.clone(),
-                CatalogEntry::Registered(_) => {
-                    names.push(key);
-                    continue;
+        for (database, schema) in places {
+            for (key, entry) in self.context.catalog.entries(&database) {
+                let known = match entry {
+                    CatalogEntry::Table(table) => table.name.clone(),
+                    CatalogEntry::View(view) => view.name.clone(),
+                    CatalogEntry::Registered(_) => {
+                        names.push(key);
+                        continue;
+                    }
+                };
+                if same_name(schema_of(&known), &schema) {
+                    names.push(bare_name(&known).to_string());
                 }
-            };
-            if same_name(schema_of(&known), &schema) {
-                names.push(bare_name(&known).to_string());
             }
         }
         names.sort_by_key(|name| name.to_lowercase());
@@ -211,59 +213,66 @@ impl Binder<'_> {
         Ok(self.literal_bound(&[("name", LogicalType::Varchar)], rows))
     }
 
-    /// SHOW ALL TABLES; names and types of columns stand beside each other in one text.
+    /// SHOW ALL TABLES, of all databases.
     pub(super) fn all_tables(&mut self) -> Result<Bound> {
         let mut rows = Vec::new();
-        let database = self.current_database();
-        for (key, entry) in self.context.catalog.entries(&database) {
-            let (name, columns): (String, Vec<(String, String)>) = match entry {
-                CatalogEntry::Table(table) => {
-                    let columns = table.table.schema().visible();
-                    let columns = columns.map(|(_, c)| (c.name.clone(), c.ty.to_string())).collect();
-                    (table.name.clone(), columns)
-                }
-                CatalogEntry::View(view) => {
-                    let shared = self.shared.len();
-                    let bound = self.view(&database, &view, Pos::default());
-                    self.shared.truncate(shared);
-                    let columns = bound.map(|bound| {
-                        let column = |c: &Output| (c.name.clone(), self.columns.ty(c.id).to_string());
-                        bound.output.iter().map(column).collect()
-                    });
-                    (view.name.clone(), columns.unwrap_or_default())
-                }
-                CatalogEntry::Registered(source) => {
-                    let columns = source.columns().iter().map(|c| (c.name.clone(), c.ty.to_string()));
-                    (key, columns.collect())
-                }
-            };
-            let list = |texts: Vec<String>| Value::Varchar(format!("[{}]", texts.join(", ")));
-            let (names, types) = columns.into_iter().unzip();
-            let place = (schema_of(&name).to_string(), bare_name(&name).to_string());
-            rows.push((
-                place,
-                vec![
-                    Value::Varchar(database.clone()),
-                    Value::Varchar(schema_of(&name).to_string()),
-                    Value::Varchar(bare_name(&name).to_string()),
-                    list(names),
-                    list(types),
-                    Value::Boolean(database == "temp"),
-                ],
-            ));
+        let mut databases = self.context.catalog.names();
+        databases.push(TEMPORARY.to_string());
+        for database in databases {
+            for (key, entry) in self.context.catalog.entries(&database) {
+                let (name, columns) = self.shown_columns(&database, key, entry);
+                let list = |texts: Vec<String>| Value::List {
+                    element: Arc::new(T::Varchar),
+                    values: texts.into_iter().map(Value::Varchar).collect(),
+                };
+                let (names, types) = columns.into_iter().unzip();
+                let place = [database.clone(), schema_of(&name).to_string(), bare_name(&name).to_string()];
+                let mut row: Vec<Value> = place.iter().cloned().map(Value::Varchar).collect();
+                row.extend([list(names), list(types), Value::Boolean(database == TEMPORARY)]);
+                rows.push((place, row));
+            }
         }
         rows.sort_by(|left, right| left.0.cmp(&right.0));
         let rows = rows.into_iter().map(|(_, row)| row).collect();
-        let text = LogicalType::Varchar;
         let columns = [
-            ("database", text.clone()),
-            ("schema", text.clone()),
-            ("name", text.clone()),
-            ("column_names", text.clone()),
-            ("column_types", text),
-            ("temporary", LogicalType::Boolean),
+            ("database", T::Varchar),
+            ("schema", T::Varchar),
+            ("name", T::Varchar),
+            ("column_names", T::list(T::Varchar)),
+            ("column_types", T::list(T::Varchar)),
+            ("temporary", T::Boolean),
         ];
         Ok(self.literal_bound(&columns, rows))
+    }
+
+    /// The name of a table or view with its schema, and names and types of its columns.
+    fn shown_columns(
+        &mut self,
+        database: &str,
+        key: String,
+        entry: CatalogEntry,
+    ) -> (String, Vec<(String, String)>) {
+        match entry {
+            CatalogEntry::Table(table) => {
+                let columns = table.table.schema().visible();
+                let columns = columns.map(|(_, c)| (c.name.clone(), c.ty.to_string())).collect();
+                (table.name.clone(), columns)
+            }
+            CatalogEntry::View(view) => {
+                let shared = self.shared.len();
+                let bound = self.view(database, &view, Pos::default());
+                self.shared.truncate(shared);
+                let columns = bound.map(|bound| {
+                    let column = |c: &Output| (c.name.clone(), self.columns.ty(c.id).to_string());
+                    bound.output.iter().map(column).collect()
+                });
+                (view.name.clone(), columns.unwrap_or_default())
+            }
+            CatalogEntry::Registered(source) => {
+                let columns = source.columns().iter().map(|c| (c.name.clone(), c.ty.to_string()));
+                (key, columns.collect())
+            }
+        }
     }
 }
 

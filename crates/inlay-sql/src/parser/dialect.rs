@@ -25,11 +25,16 @@ impl Dialect for InlayDialect {
     }
 
     fn is_identifier_start(&self, ch: char) -> bool {
-        ch.is_alphabetic() || ch == '_'
+        ch.is_alphabetic() || ch == '_' || is_pictograph(ch)
     }
 
     fn is_identifier_part(&self, ch: char) -> bool {
-        ch.is_alphanumeric() || ch == '$' || ch == '_'
+        // Some pictures are several characters that a joiner or a selector ties together.
+        ch.is_alphanumeric()
+            || ch == '$'
+            || ch == '_'
+            || is_pictograph(ch)
+            || matches!(ch, '\u{200D}' | '\u{FE0F}')
     }
 
     fn is_delimited_identifier_start(&self, ch: char) -> bool {
@@ -88,6 +93,9 @@ impl Dialect for InlayDialect {
         _precedence: u8,
     ) -> Option<Result<ast::Expr, ParserError>> {
         if let Some(parsed) = super::friendly::parse_infix(parser, expr) {
+            return Some(parsed);
+        }
+        if let Some(parsed) = parse_quantified_values(parser, expr) {
             return Some(parsed);
         }
         let is_word =
@@ -319,6 +327,49 @@ fn parse_in(parser: &mut Parser, expr: ast::Expr, negated: bool) -> Result<ast::
     let list = parser.parse_comma_separated(Parser::parse_expr)?;
     parser.expect_token(&Token::RParen)?;
     Ok(ast::Expr::InList { expr, list, negated })
+}
+
+/// Pictures are parts of names; quotation marks, dashes and signs of mathematics from a word processor are mistakes.
+fn is_pictograph(ch: char) -> bool {
+    matches!(ch, '\u{2600}'..='\u{27BF}' | '\u{2B00}'..='\u{2BFF}' | '\u{1F000}'..='\u{1FAFF}')
+}
+
+/// `= ANY (VALUES ...)`, which the crate takes for the call of a function.
+fn parse_quantified_values(parser: &mut Parser, left: &ast::Expr) -> Option<Result<ast::Expr, ParserError>> {
+    use ast::BinaryOperator as Op;
+    let [first, second, third, fourth] = parser.peek_tokens_ref::<4>().map(|token| &token.token);
+    let comparisons = [
+        (Token::Eq, Op::Eq),
+        (Token::DoubleEq, Op::Eq),
+        (Token::Neq, Op::NotEq),
+        (Token::Lt, Op::Lt),
+        (Token::LtEq, Op::LtEq),
+        (Token::Gt, Op::Gt),
+        (Token::GtEq, Op::GtEq),
+    ];
+    let (_, compare_op) = comparisons.into_iter().find(|(token, _)| token == first)?;
+    let word = |token: &Token| {
+        let Token::Word(word) = token else { return Keyword::NoKeyword };
+        if word.quote_style.is_none() { word.keyword } else { Keyword::NoKeyword }
+    };
+    let quantifier = word(second);
+    let is_quantified = matches!(quantifier, Keyword::ANY | Keyword::SOME | Keyword::ALL);
+    if !is_quantified || *third != Token::LParen || word(fourth) != Keyword::VALUES {
+        return None;
+    }
+    (0..3).for_each(|_| parser.advance_token());
+    let left = Box::new(left.clone());
+    let query = parser.parse_query().and_then(|query| {
+        parser.expect_token(&Token::RParen)?;
+        Ok(Box::new(ast::Expr::Subquery(query)))
+    });
+    Some(query.map(|right| {
+        if quantifier == Keyword::ALL {
+            ast::Expr::AllOp { left, compare_op, right }
+        } else {
+            ast::Expr::AnyOp { left, compare_op, right, is_some: quantifier == Keyword::SOME }
+        }
+    }))
 }
 
 /// `(VALUES (1))`

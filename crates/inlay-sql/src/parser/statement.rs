@@ -481,7 +481,7 @@ impl Reader<'_> {
             return self.syntax("FROM or TO");
         }
         let path_pos = pos_of(self.parser.peek_token_ref().span.start);
-        if matches!(self.parser.peek_token_ref().token, Token::Placeholder(_)) {
+        if matches!(self.parser.peek_token_ref().token, Token::Placeholder(_) | Token::LParen) {
             let path = CopyPath::Parameter(self.setting_value()?);
             return self.copy_of((table, columns), source, (is_from, path, path_pos));
         }

@@ -11,7 +11,8 @@ use inlay_kernels::external::FunctionDefinition;
 use inlay_kernels::function::Volatility;
 use inlay_sql::parser::{parse_functions, parse_macro};
 use inlay_storage::store::DefinitionKind;
-use inlay_types::Value;
+use inlay_types::{LogicalType, Value};
+use std::sync::Arc;
 
 /// What a signature such as `f(INTEGER, start, ...) -> BIGINT` says.
 struct Parts {
@@ -109,10 +110,13 @@ fn functions(gather: &Gather<'_>) -> Vec<FunctionRow> {
             alias_of: optional(alias_of.map(str::to_string)),
             function_type: text(kind),
             description: optional(about.description),
-            comment: Value::Null,
+            comment: optional(about.comment),
             return_type: optional(parts.returns),
             parameters: texts(about.parameters.unwrap_or_else(|| named(name, kind, parts.parameters))),
-            parameter_types: texts(parts.types),
+            parameter_types: match about.types {
+                Some(values) => Value::List { element: Arc::new(LogicalType::Varchar), values },
+                None => texts(parts.types),
+            },
             varargs: optional(parts.varargs),
             macro_definition: optional(about.definition),
             has_side_effects: if kind.ends_with("macro") {
@@ -162,29 +166,38 @@ fn functions(gather: &Gather<'_>) -> Vec<FunctionRow> {
         let about = About { signature: format!("{name}()"), internal: true, ..About::default() };
         add(system(), name, None, "table", about);
     }
-    let mut add_macro = |place: [Value; 3], name: &str, sql: &str, kind: &str, internal: bool| {
-        for overload in parse_macro(sql).unwrap_or_default() {
-            let names: Vec<String> =
-                overload.parameters.iter().map(|parameter| parameter.name.value.clone()).collect();
-            let about = About {
-                signature: format!("{name}({})", names.join(", ")),
-                parameters: Some(names),
-                definition: Some(overload.text.clone()),
-                internal,
-                ..About::default()
-            };
-            add(place.clone(), name, None, kind, about);
-        }
-    };
+    let mut add_macro =
+        |place: [Value; 3], name: &str, sql: &str, kind: &str, comment: Option<Option<String>>| {
+            let internal = comment.is_none();
+            for overload in parse_macro(sql).unwrap_or_default() {
+                let names: Vec<String> =
+                    overload.parameters.iter().map(|parameter| parameter.name.value.clone()).collect();
+                let types = overload.parameters.iter().map(|parameter| match &parameter.data_type {
+                    Some(ty) => text(ty.to_string()),
+                    None => Value::Null,
+                });
+                let about = About {
+                    signature: format!("{name}({})", names.join(", ")),
+                    parameters: Some(names),
+                    types: Some(types.collect()),
+                    comment: comment.clone().flatten(),
+                    definition: Some(overload.text.clone()),
+                    internal,
+                    ..About::default()
+                };
+                add(place.clone(), name, None, kind, about);
+            }
+        };
     for (kind, shown) in [(DefinitionKind::Macro, "macro"), (DefinitionKind::TableMacro, "table_macro")] {
         for (name, sql) in macros_of_system(kind) {
-            add_macro(system(), name, sql, shown, true);
+            add_macro(system(), name, sql, shown, None);
         }
         for seen in gather.databases() {
             for definition in seen.state.definitions(kind) {
                 let schema = inlay_catalog::schema_of(&definition.name);
                 let place = [text(&seen.name), text(seen.number.to_string()), text(schema)];
-                add_macro(place, bare_name(&definition.name), &definition.sql, shown, false);
+                let comment = crate::text::comment_on(&seen.state, Some(definition.id), None);
+                add_macro(place, bare_name(&definition.name), &definition.sql, shown, Some(comment));
             }
         }
     }
@@ -232,6 +245,9 @@ fn stability_of(volatility: Volatility) -> &'static str {
 struct About {
     signature: String,
     parameters: Option<Vec<String>>,
+    /// Those of a macro, which may have none.
+    types: Option<Vec<Value>>,
+    comment: Option<String>,
     category: Option<String>,
     description: Option<String>,
     example: Option<String>,

@@ -128,8 +128,17 @@ fn table_named(name: &str) -> Option<&'static SystemTable> {
     tables::TABLES.iter().find(|table| table.name == own)
 }
 
-fn source_of(table: &SystemTable, names: &Names<'_>) -> Result<Arc<dyn TableSource>> {
-    let rows = (table.rows)(&gather::Gather { names });
+/// Tables that DuckDB has as functions, which show everything, and as views, which show what users made.
+const WITHOUT_INTERNAL: [&str; 5] = ["columns", "databases", "schemas", "tables", "views"];
+
+fn source_of(table: &SystemTable, names: &Names<'_>, is_view: bool) -> Result<Arc<dyn TableSource>> {
+    let mut rows = (table.rows)(&gather::Gather { names });
+    if is_view
+        && WITHOUT_INTERNAL.contains(&table.name)
+        && let Some(internal) = table.columns.iter().position(|(name, _)| *name == "internal")
+    {
+        rows.retain(|row| row.get(internal) != Some(&Value::Boolean(true)));
+    }
     let mut rows: Vec<_> = rows.into_iter().map(Vec::into_iter).collect();
     let mut columns = Vec::with_capacity(table.columns.len());
     for (name, ty) in table.columns {
@@ -146,7 +155,7 @@ pub(crate) fn function(names: &Names<'_>, name: &str) -> Option<Arc<dyn TableFun
         return Some(Arc::new(storage_info(names)));
     }
     let table = table_named(name)?;
-    let source = names.noted(source_of(table, names))?;
+    let source = names.noted(source_of(table, names, false))?;
     Some(Arc::new(SystemFunction { name: table.name, source }))
 }
 
@@ -188,7 +197,8 @@ pub(crate) fn entry(names: &Names<'_>, key: &str) -> Option<(String, CatalogEntr
         }
     }
     let table = if is_system { None } else { table_named(key) }?;
-    let source = names.noted(source_of(table, names))?;
+    let is_view = key.to_lowercase().starts_with("duckdb_");
+    let source = names.noted(source_of(table, names, is_view))?;
     Some((SYSTEM.to_string(), CatalogEntry::Registered(source)))
 }
 

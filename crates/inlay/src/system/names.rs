@@ -173,6 +173,10 @@ impl Databases for Names<'_> {
         self.database.database_names()
     }
 
+    fn search_path(&self) -> Vec<(String, String)> {
+        self.transactions.search_path(self.database)
+    }
+
     fn variable(&self, name: &str) -> Option<Value> {
         self.note_asked();
         self.variables.get(&name.to_lowercase()).cloned()

@@ -27,6 +27,7 @@ const TYPES: &[(&str, i64, i64, &str)] = &[
     ("text", 25, 16, "STRING"),
     ("date", 1082, 4, "DATETIME"),
     ("time", 1083, 8, "DATETIME"),
+    ("time with time zone", 1266, 8, "DATETIME"),
     ("timestamp", 1114, 8, "DATETIME"),
     ("timestamp with time zone", 1184, 8, "DATETIME"),
     ("interval", 1186, 16, "DATETIME"),

@@ -245,7 +245,7 @@ pub(super) const VIEWS: &[(&str, &str, &str)] = &[
         "SELECT type_oid AS oid, CASE type_name WHEN 'boolean' THEN 'bool' WHEN 'integer' THEN 'int4'
                 WHEN 'bigint' THEN 'int8' WHEN 'smallint' THEN 'int2' WHEN 'float' THEN 'float4'
                 WHEN 'double' THEN 'float8' WHEN 'decimal' THEN 'numeric' WHEN 'blob' THEN 'bytea'
-                WHEN 'timestamp with time zone' THEN 'timestamptz' ELSE type_name END AS typname,
+                WHEN 'timestamp with time zone' THEN 'timestamptz' WHEN 'time with time zone' THEN 'timetz' ELSE type_name END AS typname,
                 CASE WHEN internal THEN 11 ELSE schema_oid END AS typnamespace, 10 AS typowner,
                 coalesce(type_size, 4) AS typlen, false AS typbyval,
                 CASE WHEN logical_type = 'ENUM' THEN 'e' WHEN internal THEN 'b' ELSE 'd' END AS typtype,
@@ -487,7 +487,11 @@ const TABLE_MACROS: &[(&str, &str)] = &[
                     AND k.table_name = c.table_name AND k.column_name = c.column_name) AS pk
             FROM inlay_columns() c
             WHERE lower(name) IN (lower(c.table_name), lower(c.schema_name || '.' || c.table_name),
-                                  lower(c.database_name || '.' || c.schema_name || '.' || c.table_name))
+                                  lower(c.database_name || '.' || c.schema_name || '.' || c.table_name),
+                                  lower('\"' || replace(c.table_name, '\"', '\"\"') || '\"'),
+                                  lower(c.schema_name || '.\"' || replace(c.table_name, '\"', '\"\"') || '\"'),
+                                  lower('\"' || replace(c.schema_name, '\"', '\"\"') || '\".\"'
+                                        || replace(c.table_name, '\"', '\"\"') || '\"'))
                 AND c.database_name IN (current_database(), 'temp', split_part(name, '.', 1))
             ORDER BY cid",
     ),

@@ -182,3 +182,20 @@ fn reads_of_an_altered_table_end_in_a_conflict_and_no_defect() {
         }
     }
 }
+
+/// A name is taken once, however many connections attach a database under it at the same moment.
+#[test]
+fn a_database_is_attached_once() {
+    let folder = Folder::new("attached_once");
+    let file = folder.file("other.db");
+    let database = Database::open_in_memory().unwrap();
+    for _ in 0..20 {
+        let attach = || database.connect().execute(&format!("ATTACH '{file}' AS other")).is_ok();
+        let done = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..8).map(|_| scope.spawn(attach)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).filter(|done| *done).count()
+        });
+        assert_eq!(done, 1);
+        database.connect().execute("DETACH other").unwrap();
+    }
+}
