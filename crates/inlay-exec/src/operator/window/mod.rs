@@ -18,6 +18,7 @@ mod frames;
 mod long;
 mod picked;
 mod ranked;
+mod sliding;
 mod spec;
 mod tree;
 mod values;
