@@ -1,9 +1,7 @@
 //! Order of packed values: element by element, NULL above everything, the shorter list first; structs field by field,
 //! maps pair by pair, unions by member first. Floats, intervals and strings compare as everywhere.
 
-use super::read::{
-    Sequence, interval, map_parts, sixteen, stored, struct_parts, u32_at, union_parts,
-};
+use super::read::{Sequence, interval, map_parts, sixteen, stored, struct_parts, u32_at, union_parts};
 use crate::{LogicalType, PhysicalType};
 use std::cmp::Ordering;
 
@@ -15,7 +13,8 @@ pub fn compare(ty: &LogicalType, left: &[u8], right: &[u8]) -> Ordering {
         }
         LogicalType::Struct(fields) => {
             let both = struct_parts(fields, left).zip(struct_parts(fields, right));
-            let orders = fields.iter().zip(both).map(|(field, (left, right))| optional(&field.ty, left, right));
+            let orders =
+                fields.iter().zip(both).map(|(field, (left, right))| optional(&field.ty, left, right));
             orders.into_iter().find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
         }
         LogicalType::Map(types) => {
