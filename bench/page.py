@@ -159,9 +159,10 @@ def into_document(suite: Suite, results: Mapping[str, Measured], document: Path)
     behind = [case for case in in_order(suite, best) if case in best and best[case][0] > 1]
     ahead = sum(ratio <= 1 for ratio, _ in best.values())
     mean = geometric_mean([ratio for ratio, _ in best.values()])
+    above = [f"{sum(ratio > limit for ratio, _ in best.values())} above {limit:g}" for limit in (1.1, 1.5)]
     lines = [
         f"{suite.title}: {len(best)} cases, of which Inlay is ahead in {ahead}; geometric mean of Inlay's time by that "
-        f"of the best peer: {mean:.2f}. `make bench SUITE={suite.name.partition('-')[0]}`, "
+        f"of the best peer: {mean:.2f}, {' and '.join(above)}. `make bench SUITE={suite.name.partition('-')[0]}`, "
         f"{datetime.now(timezone.utc):%Y-%m-%d}; behind, worst first:",
         "",
         "| case | Inlay | peer | ratio |",

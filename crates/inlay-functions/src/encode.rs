@@ -199,7 +199,7 @@ fn push_hex(bytes: &[u8], digits: &[u8; 16], text: &mut Vec<u8>) {
     let start = text.len();
     text.resize(start + 2 * bytes.len(), 0);
     for (pair, byte) in text[start..].as_chunks_mut::<2>().0.iter_mut().zip(bytes) {
-        *pair = [byte >> 4, byte & 15].map(|digit| digits[usize::from(digit)]);
+        *pair = [digits[usize::from(byte >> 4)], digits[usize::from(byte & 15)]];
     }
 }
 

@@ -143,8 +143,8 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new(
         "even",
         double!(|v: f64| {
-            let magnitude = v.abs().ceil();
-            if magnitude.is_infinite() { v } else { (magnitude + magnitude % 2.0).copysign(v) }
+            // Halves of whole numbers are exact.
+            ((v.abs().ceil() * 0.5).ceil() * 2.0).copysign(v)
         }),
         "the next even number away from zero",
         "even(2.9) = 4.0",

@@ -23,20 +23,45 @@ pub fn push_integer(out: &mut Vec<u8>, value: i64) {
         out.push(b'-');
     }
     let (digits, start) = digits_of(value.unsigned_abs(), 1);
-    out.extend_from_slice(&digits[start..]);
+    push_digits(out, &digits, start);
+}
+
+/// Appends a number with zeros before it up to `width` digits, at most 20, to bytes.
+pub fn push_padded(out: &mut Vec<u8>, value: u64, width: usize) {
+    let (digits, start) = digits_of(value, width);
+    push_digits(out, &digits, start);
+}
+
+/// Appends the digits from `start` on, and takes back what is behind them: to copy so many bytes needs no call.
+#[inline(always)]
+fn push_digits(out: &mut Vec<u8>, digits: &[u8; 2 * DIGITS_MAX], start: usize) {
+    let end = out.len() + DIGITS_MAX - start;
+    if let Some(digits) = digits[start..].first_chunk::<DIGITS_MAX>() {
+        out.extend_from_slice(digits);
+    }
+    out.truncate(end);
 }
 
 /// Appends a number with zeros before it up to `width` digits, at most 20.
 pub fn write_padded(out: &mut String, value: u64, width: usize) {
+    if width == 2 && value < 100 {
+        let at = value as usize * 2;
+        // SAFETY: all of `PAIRS` are ASCII digits.
+        return out.push_str(unsafe { std::str::from_utf8_unchecked(&PAIRS[at..at + 2]) });
+    }
     let (digits, start) = digits_of(value, width);
-    // SAFETY: all of `digits` are ASCII digits: so it begins, and what is written to it is.
-    out.push_str(unsafe { std::str::from_utf8_unchecked(&digits[start..]) });
+    let end = out.len() + DIGITS_MAX - start;
+    if let Some(digits) = digits[start..].first_chunk::<DIGITS_MAX>() {
+        // SAFETY: all of `digits` are ASCII digits: so it begins, and what is written to it is.
+        out.push_str(unsafe { std::str::from_utf8_unchecked(digits) });
+    }
+    out.truncate(end);
 }
 
-/// The digits of a number with zeros before it, and where they begin.
-#[inline]
-fn digits_of(mut value: u64, width: usize) -> ([u8; DIGITS_MAX], usize) {
-    let mut digits = [b'0'; DIGITS_MAX];
+/// The digits of a number with zeros before it, and where they begin; as many bytes are behind them.
+#[inline(always)]
+fn digits_of(mut value: u64, width: usize) -> ([u8; 2 * DIGITS_MAX], usize) {
+    let mut digits = [b'0'; 2 * DIGITS_MAX];
     let mut at = DIGITS_MAX;
     while value >= 100 {
         let pair = (value % 100) as usize * 2;
@@ -67,10 +92,16 @@ mod tests {
             let mut text = String::from("x");
             write_integer(&mut text, number);
             assert_eq!(text, format!("x{number}"));
+            let mut bytes = b"x".to_vec();
+            push_integer(&mut bytes, number);
+            assert_eq!(bytes, text.as_bytes());
             for width in [0, 1, 2, 4, 9, 20] {
                 let mut text = String::new();
                 write_padded(&mut text, number.unsigned_abs(), width);
                 assert_eq!(text, format!("{:0width$}", number.unsigned_abs()));
+                let mut bytes = Vec::new();
+                push_padded(&mut bytes, number.unsigned_abs(), width);
+                assert_eq!(bytes, text.as_bytes());
             }
         }
         let mut text = String::new();

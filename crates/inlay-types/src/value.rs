@@ -3,7 +3,7 @@
 use crate::datetime::{
     MICROS_PER_SECOND, write_date, write_moment, write_time, write_timestamp, write_timestamp_tz,
 };
-use crate::digits::write_padded;
+use crate::digits::{push_padded, write_padded};
 use crate::logical_type::{EnumType, Field};
 use crate::nearest::nearest_f64;
 use crate::time_tz::TimeTz;
@@ -404,6 +404,22 @@ pub fn write_decimal(out: &mut String, unscaled: i128, scale: u8) {
     let power = 10u128.pow(u32::from(scale.min(38)));
     let sign = if unscaled < 0 { "-" } else { "" };
     let _ = write!(out, "{sign}{}.{:0width$}", magnitude / power, magnitude % power, width = scale as usize);
+}
+
+/// The same as bytes.
+pub fn push_decimal(out: &mut Vec<u8>, unscaled: i128, scale: u8) {
+    if let (Ok(magnitude), 1..=18) = (u64::try_from(unscaled.unsigned_abs()), scale) {
+        let power = 10u64.pow(u32::from(scale));
+        if unscaled < 0 {
+            out.push(b'-');
+        }
+        push_padded(out, magnitude / power, 1);
+        out.push(b'.');
+        return push_padded(out, magnitude % power, usize::from(scale));
+    }
+    let mut text = String::new();
+    write_decimal(&mut text, unscaled, scale);
+    out.extend_from_slice(text.as_bytes());
 }
 
 /// Absolute values that are written without an exponent.

@@ -24,7 +24,9 @@ enum Members {
     Few(Vec<i128>),
     /// More of them.
     Integers(HashSet<i128>),
-    /// Bits of DOUBLE, and of REAL as DOUBLE; NaN equals NaN, and 0 equals -0.
+    /// Few of DOUBLE, and of REAL as DOUBLE; NaN equals NaN, and 0 equals -0.
+    FewFloats(Vec<f64>),
+    /// Their bits, of more of them.
     Floats(HashSet<u64>),
     /// VARCHAR and BLOB.
     Bytes(ByteSet),
@@ -32,7 +34,7 @@ enum Members {
     Known(Arc<ConstantList>),
 }
 
-/// Integers of a list that are all compared, which is done for many rows at once.
+/// Numbers of a list that are all compared, which is done for many rows at once.
 const FEW_MAX: usize = 16;
 
 /// Marks the rows of a flat vector that equal one of the integers, which are of its type as stored.
@@ -60,6 +62,16 @@ fn mark_equal(flat: &Vector, integers: &[i128], found: &mut [u8]) {
     }
 }
 
+/// Marks the rows that equal one of the numbers.
+fn mark_equal_floats<T: Native + Into<f64>>(values: &[T], numbers: &[f64], found: &mut [u8]) {
+    for &member in numbers {
+        for (hit, &value) in found.iter_mut().zip(values) {
+            let value: f64 = value.into();
+            *hit |= u8::from(value == member || (value.is_nan() && member.is_nan()));
+        }
+    }
+}
+
 impl InSet {
     /// A set of `values`, each NULL or of type `ty`; `None` for types without a set (intervals).
     pub fn new(ty: LogicalType, values: &[&Value]) -> Option<Self> {
@@ -74,11 +86,16 @@ impl InSet {
             Members::Bytes(bytes.collect::<Option<_>>()?)
         } else if ty.is_float() {
             let numbers = present.map(|v| match v {
-                Value::Double(number) => Some(bits(*number)),
-                Value::Real(number) => Some(bits(f64::from(*number))),
+                Value::Double(number) => Some(*number),
+                Value::Real(number) => Some(f64::from(*number)),
                 _ => None,
             });
-            Members::Floats(numbers.collect::<Option<_>>()?)
+            let numbers = numbers.collect::<Option<Vec<f64>>>()?;
+            if numbers.len() <= FEW_MAX {
+                Members::FewFloats(numbers)
+            } else {
+                Members::Floats(numbers.into_iter().map(bits).collect())
+            }
         } else if matches!(ty, LogicalType::Interval | LogicalType::UHugeInt) {
             return None;
         } else {
@@ -113,6 +130,10 @@ impl InSet {
                     *hit = u8::from(set.contains(&flat.stored_i128(row)));
                 }
             }
+            Members::FewFloats(numbers) if flat.physical_type() == PhysicalType::F32 => {
+                mark_equal_floats(flat.values::<f32>(), numbers, &mut found);
+            }
+            Members::FewFloats(numbers) => mark_equal_floats(flat.values::<f64>(), numbers, &mut found),
             Members::Floats(set) if flat.physical_type() == PhysicalType::F32 => {
                 for (hit, number) in found.iter_mut().zip(flat.values::<f32>()) {
                     *hit = u8::from(set.contains(&bits(f64::from(*number))));

@@ -95,6 +95,8 @@ pub struct Planner<'a> {
     columns: Columns,
     pipelines: Vec<Pipeline>,
     shared: HashMap<SharedId, (Arc<RowBuffer>, Vec<ColumnId>)>,
+    /// Positions of the columns that each scan of a shared plan reads.
+    shared_read: Vec<Vec<usize>>,
     /// What is known of the values of columns of tables.
     domains: HashMap<ColumnId, KeyDomain>,
     /// Columns that have one value in all rows, see `constants`.
@@ -137,6 +139,7 @@ impl<'a> Planner<'a> {
             columns: columns.clone(),
             pipelines: Vec::new(),
             shared: HashMap::new(),
+            shared_read: Vec::new(),
             domains: HashMap::new(),
             constants: HashSet::new(),
             sides: HashMap::new(),
@@ -512,7 +515,9 @@ impl<'a> Planner<'a> {
         };
         let layout = Layout(available.clone());
         let wanted: Vec<_> = columns.iter().filter(|(id, _)| needed.contains(id)).collect();
-        let positions = wanted.iter().map(|(_, source)| layout.require(*source)).collect::<Result<_>>()?;
+        let positions: Vec<usize> =
+            wanted.iter().map(|(_, source)| layout.require(*source)).collect::<Result<_>>()?;
+        self.shared_read.push(positions.clone());
         let scan = BufferScan::new(vec![(Arc::clone(buffer), positions)]);
         Ok(Fragment::new(Arc::new(scan), wanted.iter().map(|(id, _)| *id).collect(), node))
     }

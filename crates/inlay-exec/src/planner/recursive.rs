@@ -1,12 +1,24 @@
-//! WITH RECURSIVE: the first round is a pipeline of its own; each further round lowers the step when it is run.
+//! WITH RECURSIVE: the first round is a pipeline of its own; each further round lowers the step when it is run. Of a step that only
+//! filters and computes the rows of the round before, the operators are kept: they are most of what a round of few rows costs.
 
 use super::{Fragment, Needed, NodeNumber, Planner};
-use crate::operator::materialize::{Materialize, RowBuffer};
+use crate::operator::materialize::{BufferScan, Materialize, RowBuffer};
 use crate::operator::recursive::{Keep, Recursion, not_recursive};
-use inlay_sql::plan::{Plan, SharedId};
+use crate::pipeline::{DynOperator, Pipeline};
+use inlay_sql::plan::{Expr, Plan, SharedId};
 use inlay_types::Result;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+
+/// What a round of a step has in common with the others.
+struct Round {
+    /// Where the columns that the step reads lie in the rows of the round before.
+    read: Vec<usize>,
+    operators: Vec<Arc<dyn DynOperator>>,
+    nodes: Vec<NodeNumber>,
+    /// Where the columns of the step lie in what the operators make.
+    made: Vec<usize>,
+}
 
 impl Planner<'_> {
     pub(super) fn lower_recursive(&mut self, node: NodeNumber, plan: &Plan) -> Result<Fragment> {
@@ -33,7 +45,16 @@ impl Planner<'_> {
             .collect();
         let (id, step, made, wanted) = (*id, step.clone(), columns.clone(), step_columns.clone());
         let recurring = keyed.as_ref().map(|keyed| keyed.recurring);
+        let (is_alike, round): (bool, OnceLock<Round>) = (is_row_by_row(&step, id), OnceLock::new());
         let run = move |working: &Arc<RowBuffer>, all_rows: &Arc<RowBuffer>| {
+            if let Some(round) = round.get() {
+                let scan = BufferScan::new(vec![(Arc::clone(working), round.read.clone())]);
+                let sink = Materialize::new(&context);
+                let rows = sink.buffer();
+                let (nodes, operators) = (round.nodes.clone(), round.operators.clone());
+                let pipeline = Pipeline { nodes, source: Arc::new(scan), operators, sink: Arc::new(sink) };
+                return Ok((vec![pipeline], rows, round.made.clone()));
+            }
             let mut planner = Planner::new(&context, &all_columns, &|_| None);
             planner.shared.clone_from(&shared);
             planner.shared.insert(id, (Arc::clone(working), made.clone()));
@@ -43,10 +64,15 @@ impl Planner<'_> {
             let needed: Needed = wanted.iter().copied().collect();
             let fragment = planner.lower(&step, &needed, &[])?;
             let layout = fragment.layout();
-            let positions = wanted.iter().map(|id| layout.require(*id)).collect::<Result<_>>()?;
+            let positions: Vec<usize> = wanted.iter().map(|id| layout.require(*id)).collect::<Result<_>>()?;
             let sink = Materialize::new(&context);
             let rows = sink.buffer();
             planner.close(fragment, Arc::new(sink), 0);
+            if let (true, [pipeline], [read]) = (is_alike, &planner.pipelines[..], &planner.shared_read[..]) {
+                let (operators, nodes) = (pipeline.operators.clone(), pipeline.nodes.clone());
+                // Somebody else may have been first, with the same.
+                let _ = round.set(Round { read: read.clone(), operators, nodes, made: positions.clone() });
+            }
             Ok((planner.pipelines, rows, positions))
         };
         let keep = match keyed {
@@ -61,6 +87,18 @@ impl Planner<'_> {
 
 fn node_count(plan: &Plan) -> usize {
     1 + plan.inputs().into_iter().map(node_count).sum::<usize>()
+}
+
+/// Whether a step makes its rows of single rows of the round before, in the same way each time.
+fn is_row_by_row(step: &Plan, rows: SharedId) -> bool {
+    let is_known = |expr: &Expr| expr.is_deterministic() && !expr.calls_external();
+    if let Plan::Project { input, items } = step {
+        return items.iter().all(|(_, expr)| is_known(expr)) && is_row_by_row(input, rows);
+    }
+    if let Plan::Filter { input, predicates } = step {
+        return predicates.iter().all(is_known) && is_row_by_row(input, rows);
+    }
+    matches!(step, Plan::SharedScan { id, .. } if *id == rows)
 }
 
 fn reads(plan: &Plan, wanted: SharedId) -> bool {

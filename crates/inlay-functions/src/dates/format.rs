@@ -207,7 +207,10 @@ fn write_pieces(pieces: &[Piece], moment: Moment<'_>, text: &mut Vec<u8>) {
     let civil = (year, month as usize, day);
     for piece in pieces {
         match piece {
-            Piece::Text(literal) => text.extend_from_slice(literal),
+            Piece::Text(literal) => match literal[..] {
+                [one] => text.push(one),
+                ref more => text.extend_from_slice(more),
+            },
             Piece::Field(letter, is_short) => write_field(*letter, *is_short, moment, civil, text),
         }
     }

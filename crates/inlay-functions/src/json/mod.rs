@@ -21,7 +21,6 @@ use inlay_kernels::json::value::{Json, Path};
 use inlay_kernels::json::values::is_plain;
 use inlay_kernels::resolve::{ArgType, ResolveOptions, Resolved};
 use inlay_types::LogicalType::{BigInt, Boolean, Json as JsonType, UBigInt, Varchar};
-use inlay_types::digits::push_integer;
 use inlay_types::{Error, LogicalType, Result, Vector};
 
 /// See the module documentation.
@@ -183,9 +182,8 @@ fn rewritten(
 fn json(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     let source = TextColumn::of(args[0]);
     write_bytes(JsonType, args, len, out, |row, text| {
-        let document = source.text(row);
-        if !matches!(part_at(document, None), Scanned::Part(raw) if raw.write(text)) {
-            push(&Json::parse(document)?, text);
+        if !matches!(part_at(source.get(row), None), Scanned::Part(raw) if raw.write(text)) {
+            push(&Json::parse(source.text(row))?, text);
         }
         Ok(())
     })
@@ -205,8 +203,8 @@ fn json_pretty(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
 
 fn json_valid(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     inlay_kernels::apply::predicate(args[0], len, out, |bytes| {
-        std::str::from_utf8(bytes)
-            .is_ok_and(|text| is_document(text).unwrap_or_else(|| Json::parse(text).is_ok()))
+        let is_read = || std::str::from_utf8(bytes).is_ok_and(|text| Json::parse(text).is_ok());
+        is_document(bytes).unwrap_or_else(is_read)
     })
 }
 
@@ -280,8 +278,8 @@ fn part_text(
         if validity.as_ref().is_some_and(|v| !v.get(row)) {
             return Ok(false);
         }
-        let (document, path) = (source.text(row), paths.at(row)?);
-        match part_at(document, path) {
+        let path = paths.at(row)?;
+        match part_at(source.get(row), path) {
             Scanned::Nothing => return Ok(false),
             Scanned::Part(raw) => {
                 let written =
@@ -290,7 +288,7 @@ fn part_text(
             }
             Scanned::Unknown => {}
         }
-        let document = Json::parse(document)?;
+        let document = Json::parse(source.text(row))?;
         let Some(path) = path else { return Ok(write(&document, text)) };
         let found = path.find(&document);
         if !path.is_many() {
@@ -396,30 +394,45 @@ fn json_type(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
 }
 
 fn json_array_length(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    let mut lengths = Vector::empty(Varchar);
-    let raw_length = |raw: Raw<'_>, text: &mut Vec<u8>| {
-        push_integer(text, raw.item_count()? as i64);
-        Some(true)
-    };
-    part_text(Varchar, args, len, &mut lengths, false, raw_length, |json, text| {
-        let count = if let Json::Array(items) = json { items.len() } else { 0 };
-        text.extend_from_slice(count.to_string().as_bytes());
-        true
-    })?;
-    inlay_kernels::cast::cast(&lengths, &UBigInt, false, out)
+    let source = TextColumn::of(args[0]);
+    let mut paths = Paths::of(args, false);
+    each_known(args, &UBigInt, len, out, |_, row, out| {
+        let path = paths.at(row)?;
+        let known = match part_at(source.get(row), path) {
+            Scanned::Nothing => return out.push(None),
+            Scanned::Part(raw) => raw.item_count(),
+            Scanned::Unknown => None,
+        };
+        if let Some(count) = known {
+            return out.push_int(count as i64);
+        }
+        let document = Json::parse(source.text(row))?;
+        let found = match path {
+            None => Some(&document),
+            Some(path) if !path.is_many() => path.find(&document).first().copied(),
+            Some(_) => {
+                return Err(Error::invalid_argument("json_array_length: a path that leads to many parts"));
+            }
+        };
+        match found {
+            Some(Json::Array(items)) => out.push_int(items.len() as i64),
+            Some(_) => out.push_int(0),
+            None => out.push(None),
+        }
+    })
 }
 
 fn json_exists(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     let source = TextColumn::of(args[0]);
     let mut paths = Paths::of(args, false);
     per_row(args, &Boolean, len, out, |row| {
-        let (document, path) = (source.text(row), paths.at(row)?);
-        match part_at(document, path) {
+        let path = paths.at(row)?;
+        match part_at(source.get(row), path) {
             Scanned::Nothing => return Ok(0),
             Scanned::Part(_) => return Ok(1),
             Scanned::Unknown => {}
         }
-        let document = Json::parse(document)?;
+        let document = Json::parse(source.text(row))?;
         Ok(u8::from(path.is_none_or(|path| !path.find(&document).is_empty())))
     })
 }

@@ -14,7 +14,7 @@ use inlay_kernels::json::values::as_type;
 use inlay_kernels::resolve::{ArgType, ResolveOptions, Resolved};
 use inlay_types::LogicalType::{self, Varchar};
 use inlay_types::logical_type::Field;
-use inlay_types::nested::write::push_value;
+use inlay_types::nested::write::{push_sequence, push_value};
 use inlay_types::{Error, Result, Value, Vector};
 use std::sync::Arc;
 
@@ -171,20 +171,21 @@ fn resolve_keys(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
     let returns = ty.clone();
     let kernel = kernel(move |args, len, out| {
         each_known(args, &ty, len, out, |args, row, out| {
-            let text = args.text(0, row).unwrap_or_default();
+            let bytes = args.get(0, row).unwrap_or_default();
             let path = args.text(1, row).map(Path::parse).transpose()?;
             let object = match &path {
-                None => Some(text),
-                Some(path) => match part_at(text, Some(path)) {
+                None => Some(bytes),
+                Some(path) => match part_at(bytes, Some(path)) {
                     Scanned::Nothing => return out.push(None),
-                    Scanned::Part(raw) => Some(raw.text),
+                    Scanned::Part(raw) => Some(raw.text.as_bytes()),
                     Scanned::Unknown => None,
                 },
             };
             if let Some(keys) = object.and_then(keys_of) {
-                return out.push_texts(|list| keys.iter().try_for_each(|key| list.push(key)));
+                let key = |index: usize| Some(keys[index]);
+                return out.push_with(|out| push_sequence(&Varchar, keys.len(), key, out));
             }
-            let document = Json::parse(text)?;
+            let document = Json::parse(args.text(0, row).unwrap_or_default())?;
             let part = match &path {
                 None => Some(&document),
                 Some(path) => path.find(&document).first().copied(),

@@ -142,9 +142,10 @@ fn resolve(args: &[ArgType], wanted: Wanted) -> Option<Resolved> {
         let (mut known, mut read) = (Vec::new(), Vec::new());
         let (mut bytes, mut ends): (Vec<u8>, Vec<(usize, bool)>) = (Vec::new(), Vec::new());
         each_known(args, &ty, len, out, |args, row, out| {
-            let text = args.text(0, row).unwrap_or_default();
+            let document = args.get(0, row).unwrap_or_default();
+            let text = || args.text(0, row).unwrap_or_default();
             if let Some(path) = &wildcard {
-                let document = Json::parse(text)?;
+                let document = Json::parse(text())?;
                 let found = path.find(&document);
                 let mut parts = Vec::with_capacity(found.len());
                 for part in found {
@@ -163,14 +164,17 @@ fn resolve(args: &[ArgType], wanted: Wanted) -> Option<Resolved> {
                 known = paths.to_vec();
             }
             if read.is_empty() {
-                Json::parse(text)?;
+                Json::parse(text())?;
             }
             bytes.clear();
             ends.clear();
             // The first look at a document checks all of it.
             let mut is_checked = false;
             for path in &read {
-                let found = if is_checked { part_of_checked(text, path) } else { part_at(text, Some(path)) };
+                let found = match is_checked {
+                    true => part_of_checked(document, path),
+                    false => part_at(document, Some(path)),
+                };
                 is_checked |= found != Scanned::Unknown;
                 let known = match found {
                     Scanned::Part(raw) => push_raw(raw, wanted, &mut bytes),
@@ -183,7 +187,7 @@ fn resolve(args: &[ArgType], wanted: Wanted) -> Option<Resolved> {
                         push_part(Some(&Json::parse(raw.text)?), wanted, &mut bytes)?
                     }
                     (None, Scanned::Unknown) => {
-                        let document = Json::parse(text)?;
+                        let document = Json::parse(text())?;
                         push_part(path.find(&document).first().copied(), wanted, &mut bytes)?
                     }
                 };

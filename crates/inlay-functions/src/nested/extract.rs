@@ -38,9 +38,12 @@ fn resolve(args: &[ArgType], options: &ResolveOptions) -> Result<Option<Resolved
     let kernel = kernel(|args, len, out| {
         let (rows, taken) = computed(args, len);
         let parts = Args::of(args);
-        let found = extract_elements(&taken[0], |row, count| {
-            parts.int(1, row).and_then(|index| place(index, count))
-        })?;
+        let found = if args[1].is_constant() && len > 0 {
+            let index = parts.int(1, 0);
+            extract_elements(&taken[0], |_, count| place(index?, count))?
+        } else {
+            extract_elements(&taken[0], |row, count| place(parts.int(1, row)?, count))?
+        };
         finish(found, rows, len, out)
     });
     Ok(Some(Resolved::infallible(vec![source.ty.clone(), BigInt], element, kernel)))

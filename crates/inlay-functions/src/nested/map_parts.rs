@@ -1,7 +1,8 @@
 //! Keys, values and entries of maps, and maps put together.
 
-use super::maps::{all, find, keyed, push_map};
-use super::rows::{Args, Part, computed, each, each_known, finish};
+use super::elements::Elements;
+use super::maps::{find, keyed, push_map};
+use super::rows::{Args, Output, Part, each, each_known};
 use crate::registry::Function;
 use inlay_kernels::coercion::common_type;
 use inlay_kernels::function::kernel;
@@ -9,8 +10,8 @@ use inlay_kernels::resolve::{ArgType, Resolved};
 use inlay_types::LogicalType::{self, Boolean};
 use inlay_types::logical_type::Field;
 use inlay_types::nested::read::{map_lists, map_parts};
-use inlay_types::nested::{pack_lists, pack_struct, unpack_maps};
-use inlay_types::{Vector, limits};
+use inlay_types::nested::write::{StructPacker, push_appended};
+use inlay_types::{Result, limits};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -109,16 +110,23 @@ fn resolve_entries(args: &[ArgType]) -> Option<Resolved> {
     let [map] = args else { return None };
     let types = map_types(map)?;
     let fields = vec![Field::new("key", types.0.clone()), Field::new("value", types.1.clone())];
-    let entry = LogicalType::Struct(fields.into());
-    let ty = LogicalType::list(entry.clone());
+    let ty = LogicalType::list(LogicalType::Struct(fields.as_slice().into()));
     ty.check_depth().ok()?;
     let returns = ty.clone();
-    let kernel = kernel(move |args: &[&Vector], len: usize, out: &mut Vector| {
-        let (rows, taken) = computed(args, len);
-        let maps = taken[0].flatten();
-        let (keys, values, offsets) = unpack_maps(&maps)?;
-        let entries = pack_struct(&entry, &[&keys, &values], keys.len(), None)?;
-        finish(pack_lists(&ty, &entries, &offsets, maps.validity())?, rows, len, out)
+    let packer = StructPacker::new(&fields);
+    let kernel = kernel(move |args, len, out| {
+        each_known(args, &ty, len, out, |args, row, out| {
+            let bytes = args.get(0, row).unwrap_or_default();
+            let (keys, values) = map_parts(&types, bytes);
+            let count = keys.len().min(values.len());
+            let size = count.saturating_mul(packer.fixed_size()) + bytes.len();
+            out.push_with(|out| {
+                let pair = |index: usize, out: &mut Vec<u8>| {
+                    packer.push(|field| if field == 0 { keys.get(index) } else { values.get(index) }, out)
+                };
+                push_appended((count, size), pair, out)
+            })
+        })
     });
     Some(Resolved::infallible(vec![map.ty.clone()], returns, kernel))
 }
@@ -185,13 +193,16 @@ fn resolve_concat(args: &[ArgType]) -> Option<Resolved> {
             if maps.is_empty() {
                 return out.push(None);
             }
-            let (mut keys, mut values): (Vec<Part<'_>>, Vec<Part<'_>>) = (Vec::new(), Vec::new());
             let count = maps.iter().map(|map| map_parts(&types, map).0.len()).sum::<usize>();
+            if count <= FEW_PAIRS {
+                return push_few(out, &types, &maps);
+            }
+            let (mut keys, mut values): (Vec<Part<'_>>, Vec<Part<'_>>) = (Vec::new(), Vec::new());
             limits::need(count.saturating_mul(5 * size_of::<Part<'_>>()))?;
             let mut places: HashMap<Part<'_>, usize> = HashMap::new();
             for map in maps {
                 let (own, contents) = map_parts(&types, map);
-                for (key, value) in all(&own)?.into_iter().zip(all(&contents)?) {
+                for (&key, &value) in Elements::of(&own)?.iter().zip(&*Elements::of(&contents)?) {
                     match places.get(&key) {
                         Some(&place) => values[place] = value,
                         None => {
@@ -202,8 +213,26 @@ fn resolve_concat(args: &[ArgType]) -> Option<Resolved> {
                     }
                 }
             }
-            push_map(out, &types, &keys, &values)
+            push_map(out, &types, keys.len(), |index| keys[index], |index| values[index])
         })
     });
     Some(Resolved::infallible(arg_types, returns, kernel))
+}
+
+/// Pairs whose keys are looked for one by one.
+const FEW_PAIRS: usize = 16;
+
+/// Appends the pairs of maps, which have few; of a key that occurs again the last value.
+fn push_few(out: &mut Output, types: &(LogicalType, LogicalType), maps: &[&[u8]]) -> Result<()> {
+    let (mut pairs, mut count) = ([(None, None); FEW_PAIRS], 0);
+    for map in maps {
+        let (keys, values) = map_parts(types, map);
+        for index in 0..keys.len().min(values.len()) {
+            let key: Part<'_> = keys.get(index);
+            let place = pairs[..count].iter().position(|(known, _)| *known == key).unwrap_or(count);
+            pairs[place] = (key, values.get(index));
+            count = count.max(place + 1);
+        }
+    }
+    push_map(out, types, count, |index| pairs[index].0, |index| pairs[index].1)
 }

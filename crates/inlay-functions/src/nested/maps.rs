@@ -51,33 +51,46 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-/// Appends a map, after a look at its keys.
-pub(super) fn push_map(
+/// Keys that are compared each with each; more are hashed.
+const FEW_KEYS: usize = 16;
+
+/// Appends a map of `count` pairs, after a look at its keys.
+pub(super) fn push_map<'a>(
     out: &mut Output,
     types: &(LogicalType, LogicalType),
-    keys: &[Part<'_>],
-    values: &[Part<'_>],
+    count: usize,
+    key: impl Fn(usize) -> Part<'a> + Copy,
+    value: impl Fn(usize) -> Part<'a> + Copy,
 ) -> Result<()> {
-    limits::need(keys.len().saturating_mul(2 * (size_of::<&[u8]>() + 1)))?;
-    let mut seen = HashSet::with_capacity(keys.len());
-    for key in keys {
-        let key = key.ok_or_else(|| Error::invalid_argument("a key of a MAP is NULL"))?;
-        if !seen.insert(key) {
-            let shown = value(&types.0, key);
-            return Err(Error::invalid_argument(format!("the key {shown} occurs more than once in a MAP")));
-        }
-    }
-    out.push_with(|out| write::push_map(types, keys.len(), |i| keys[i], |i| values[i], out))
+    check_keys(&types.0, count, key)?;
+    out.push_with(|out| write::push_map(types, count, key, value, out))
 }
 
-/// All elements of a sequence.
-pub(super) fn all<'a>(sequence: &Sequence<'a>) -> Result<Vec<Part<'a>>> {
-    let mut parts = Vec::new();
-    limits::grow(&mut parts, sequence.len())?;
-    for part in limits::steps(sequence.len()) {
-        parts.extend(part?.map(|index| sequence.get(index)));
+/// Whether keys are keys: each is there, and once.
+fn check_keys<'a>(ty: &LogicalType, count: usize, key: impl Fn(usize) -> Part<'a> + Copy) -> Result<()> {
+    let known = |index: usize| key(index).ok_or_else(|| Error::invalid_argument("a key of a MAP is NULL"));
+    let twice = |key: &[u8]| {
+        let shown = value(ty, key);
+        Error::invalid_argument(format!("the key {shown} occurs more than once in a MAP"))
+    };
+    if count <= FEW_KEYS {
+        for index in 0..count {
+            let own = known(index)?;
+            if (0..index).any(|before| key(before) == Some(own)) {
+                return Err(twice(own));
+            }
+        }
+        return Ok(());
     }
-    Ok(parts)
+    limits::need(count.saturating_mul(2 * (size_of::<&[u8]>() + 1)))?;
+    let mut seen = HashSet::with_capacity(count);
+    for index in 0..count {
+        let own = known(index)?;
+        if !seen.insert(own) {
+            return Err(twice(own));
+        }
+    }
+    Ok(())
 }
 
 fn resolve_map(args: &[ArgType]) -> Option<Resolved> {
@@ -96,7 +109,7 @@ fn resolve_map(args: &[ArgType]) -> Option<Resolved> {
     let kernel = kernel(move |args, len, out| {
         if args.is_empty() {
             let mut one = Output::new(&ty);
-            push_map(&mut one, &types, &[], &[])?;
+            push_map(&mut one, &types, 0, |_| None, |_| None)?;
             return inlay_kernels::apply::make_constant(&one.finish(), len, out);
         }
         each_known(args, &ty, len, out, |args, row, out| {
@@ -106,7 +119,7 @@ fn resolve_map(args: &[ArgType]) -> Option<Resolved> {
                 let (keys, values) = (keys.len(), values.len());
                 return Err(Error::invalid_argument(format!("a MAP of {keys} keys and {values} values")));
             }
-            push_map(out, &types, &all(&keys)?, &all(&values)?)
+            push_map(out, &types, keys.len(), |index| keys.get(index), |index| values.get(index))
         })
     });
     Some(Resolved::fallible(arg_types, returns, kernel))
@@ -127,15 +140,8 @@ fn resolve_entries(args: &[ArgType]) -> Option<Resolved> {
             if let LogicalType::Struct(fields) = &entry { Some(StructLayout::new(fields)) } else { None };
         each_known(args, &ty, len, out, |args, row, out| {
             let entries = Sequence::new(&entry, args.get(0, row).unwrap_or_default());
-            let (mut keys, mut values) = (Vec::new(), Vec::new());
-            limits::grow(&mut keys, entries.len())?;
-            limits::grow(&mut values, entries.len())?;
-            for index in 0..entries.len() {
-                let pair = layout.as_ref().zip(entries.get(index));
-                keys.push(pair.and_then(|(layout, bytes)| layout.field(bytes, 0)));
-                values.push(pair.and_then(|(layout, bytes)| layout.field(bytes, 1)));
-            }
-            push_map(out, &types, &keys, &values)
+            let part = |index: usize, field: usize| layout.as_ref()?.field(entries.get(index)?, field);
+            push_map(out, &types, entries.len(), |index| part(index, 0), |index| part(index, 1))
         })
     });
     Some(Resolved::fallible(vec![entries.ty.clone()], returns, kernel))

@@ -5,6 +5,7 @@
 
 pub(crate) mod bins;
 pub(crate) mod bits;
+mod elements;
 pub(crate) mod extract;
 pub(crate) mod fields;
 pub(crate) mod folds;

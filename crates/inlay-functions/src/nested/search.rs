@@ -1,6 +1,6 @@
 //! What is in a list: elements looked for, lists as sets, elements chosen by position or by truth.
 
-use super::maps::all;
+use super::elements::Elements;
 use super::rows::{Args, Part, computed, each, each_known, finish};
 use super::{element, element_or_null, meeting_element, meeting_type, taken_as};
 use crate::registry::Function;
@@ -12,7 +12,6 @@ use inlay_types::logical_type::Field;
 use inlay_types::nested::{
     Sequence, compare, find_fixed, fixed_width, pack_lists, pack_struct, unpack_lists, write,
 };
-use inlay_types::sorting::sort_by;
 use inlay_types::{Bitmap, Buffer, Error, Heap, LogicalType, Result, Vector};
 use std::collections::HashSet;
 
@@ -149,7 +148,12 @@ fn contains_fixed(element: &LogicalType, args: &[&Vector], len: usize, out: &mut
 
 fn resolve_position(args: &[ArgType]) -> Option<Resolved> {
     let (element, types) = list_and_value(args)?;
-    let kernel = kernel(move |args, len, out| {
+    let kernel = kernel(move |args: &[&Vector], len: usize, out: &mut Vector| {
+        // NULL is looked for like a value.
+        let wants_null = args[1].is_constant_null() || args[1].validity().is_some();
+        if fixed_width(&element).is_some() && !wants_null {
+            return position_fixed(&element, args, len, out);
+        }
         each(args, &Integer, len, out, |args, row, out| {
             let Some(list) = args.get(0, row) else { return out.push(None) };
             let (list, value) = (Sequence::new(&element, list), args.get(1, row));
@@ -160,6 +164,21 @@ fn resolve_position(args: &[ArgType]) -> Option<Resolved> {
         })
     });
     Some(Resolved::infallible(types, Integer, kernel))
+}
+
+/// `list_position` of elements of fixed width, by their bytes.
+fn position_fixed(element: &LogicalType, args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+    let (rows, taken) = computed(args, len);
+    let wanted = Args::of(args);
+    let (mut places, mut validity) = (vec![0i32; rows], Bitmap::filled(rows, true));
+    let found = |row: usize, place: Option<usize>| match place {
+        Some(place) => places[row] = place as i32 + 1,
+        None => validity.set(row, false),
+    };
+    find_fixed(element, &taken[0], |row| wanted.get(1, row), found);
+    let validity = (!validity.all()).then_some(validity);
+    let made = Vector::flat(Integer, rows, Buffer::from_vec(places), validity, Heap::default());
+    finish(made, rows, len, out)
 }
 
 /// Where the first such element is.
@@ -245,7 +264,8 @@ fn resolve_sets(args: &[ArgType], test: SetTest) -> Option<Resolved> {
     let (element, types) = two_lists(args)?;
     let kernel = kernel(move |args, len, out| {
         each_known(args, &Boolean, len, out, |args, row, out| {
-            let list = |arg: usize| all(&Sequence::new(&element, args.get(arg, row).unwrap_or_default()));
+            let list =
+                |arg: usize| Elements::of(&Sequence::new(&element, args.get(arg, row).unwrap_or_default()));
             out.push_bool(test(&list(0)?, &list(1)?)?)
         })
     });
@@ -253,15 +273,17 @@ fn resolve_sets(args: &[ArgType], test: SetTest) -> Option<Resolved> {
 }
 
 /// Leaves the first of each of the elements that are not NULL.
-fn distinct(parts: &mut Vec<Part<'_>>) -> Result<()> {
+fn distinct(parts: &mut Elements<'_>) -> Result<()> {
     if parts.len() <= FEW {
-        let mut kept: Vec<Part<'_>> = Vec::with_capacity(parts.len());
-        for part in parts.iter().filter(|part| part.is_some()) {
-            if !kept.contains(part) {
-                kept.push(*part);
+        let mut kept = 0;
+        for index in 0..parts.len() {
+            let part = parts[index];
+            if part.is_some() && !parts[..kept].contains(&part) {
+                parts[kept] = part;
+                kept += 1;
             }
         }
-        *parts = kept;
+        parts.truncate(kept);
         return Ok(());
     }
     let mut seen = room_for(parts.len())?;
@@ -269,7 +291,7 @@ fn distinct(parts: &mut Vec<Part<'_>>) -> Result<()> {
 }
 
 /// Leaves the elements of which this holds.
-fn retain<'a>(parts: &mut Vec<Part<'a>>, mut holds: impl FnMut(&'a [u8]) -> bool) -> Result<()> {
+fn retain<'a>(parts: &mut Elements<'a>, mut holds: impl FnMut(&'a [u8]) -> bool) -> Result<()> {
     let mut kept = 0;
     for part in limits::steps(parts.len()) {
         for index in part? {
@@ -288,7 +310,7 @@ fn resolve_unique(args: &[ArgType]) -> Option<Resolved> {
     let element = element(&list.ty)?.clone();
     let kernel = kernel(move |args, len, out| {
         each_known(args, &UBigInt, len, out, |args, row, out| {
-            let mut parts = all(&Sequence::new(&element, args.get(0, row).unwrap_or_default()))?;
+            let mut parts = Elements::of(&Sequence::new(&element, args.get(0, row).unwrap_or_default()))?;
             distinct(&mut parts)?;
             out.push_int(parts.len() as i64)
         })
@@ -306,12 +328,13 @@ fn resolve_intersect(args: &[ArgType]) -> Option<Resolved> {
                 return out.push(None);
             }
             // Nothing is in a list that is not there.
-            let list = |arg: usize| all(&Sequence::new(&element, args.get(arg, row).unwrap_or_default()));
+            let list =
+                |arg: usize| Elements::of(&Sequence::new(&element, args.get(arg, row).unwrap_or_default()));
             let (mut left, right) = (list(0)?, list(1)?);
             let known = Known::of(&right)?;
             distinct(&mut left)?;
             retain(&mut left, |bytes| known.contains(bytes))?;
-            sort_by(&mut left, |a, b| compare(&element, a.unwrap_or_default(), b.unwrap_or_default()))?;
+            left.sort_by(|a, b| compare(&element, a.unwrap_or_default(), b.unwrap_or_default()))?;
             out.push_list(&element, &left)
         })
     });
@@ -350,8 +373,8 @@ fn resolve_select(args: &[ArgType]) -> Option<Resolved> {
     let returns = ty.clone();
     let kernel = kernel(move |args, len, out| {
         each_known(args, &ty, len, out, |args, row, out| {
-            let parts = all(&Sequence::new(&element, args.get(0, row).unwrap_or_default()))?;
-            let chosen = all(&Sequence::new(&BigInt, args.get(1, row).unwrap_or_default()))?;
+            let parts = Elements::of(&Sequence::new(&element, args.get(0, row).unwrap_or_default()))?;
+            let chosen = Elements::of(&Sequence::new(&BigInt, args.get(1, row).unwrap_or_default()))?;
             out.push_list(&element, &select(&parts, &chosen)?)
         })
     });

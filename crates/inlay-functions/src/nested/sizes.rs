@@ -1,6 +1,6 @@
 //! How many elements, and lists put together, cut and repeated.
 
-use super::maps::all;
+use super::elements::Elements;
 use super::rows::{Args, Output, Part, computed, each, each_known, finish};
 use super::{element, element_or_null, is_integer, meeting_element, meeting_type, taken_as};
 use crate::registry::Function;
@@ -10,6 +10,7 @@ use inlay_types::LogicalType::{BigInt, UBigInt};
 use inlay_types::nested::read::map_parts;
 use inlay_types::nested::{Sequence, fixed_width, lengths, plain_run, write};
 use inlay_types::{Buffer, Error, Heap, LogicalType, Result, Vector, limits};
+use std::cmp::Ordering;
 
 /// See the module documentation.
 pub(crate) static FUNCTIONS: &[Function] = &[
@@ -88,7 +89,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         &["array_pop_back(LIST) -> LIST"],
         |args, _| {
             resolve_same(args, |parts| {
-                parts.pop();
+                parts.truncate(parts.len().saturating_sub(1));
                 Ok(())
             })
         },
@@ -101,7 +102,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         &["array_pop_front(LIST) -> LIST"],
         |args, _| {
             resolve_same(args, |parts| {
-                parts.drain(..parts.len().min(1));
+                parts.remove_first();
                 Ok(())
             })
         },
@@ -198,7 +199,7 @@ fn resolve_concat(args: &[ArgType], strict: bool) -> Option<Resolved> {
         each(args, &ty, len, out, |args, row, out| {
             if let Some(width) = width
                 && out.try_push_with(|out| {
-                    push_runs((0..args.len()).map(|arg| args.get(arg, row)), width, out)
+                    push_runs((0..args.len()).map(|arg| plain_run(args.get(arg, row)?, width)), width, out)
                 })?
             {
                 return Ok(());
@@ -232,21 +233,39 @@ fn resolve_push(list: &ArgType, value: &ArgType, place: Place) -> Option<Resolve
     let returns = ty.clone();
     let kernel = kernel(move |args, len, out| {
         let (list, value) = if place == Place::FrontOfSecond { (1, 0) } else { (0, 1) };
+        let width = fixed_width(&element);
         each(args, &ty, len, out, |args, row, out| {
-            let own = args.get(list, row).map(|list| all(&Sequence::new(&element, list))).transpose()?;
-            let mut parts = own.unwrap_or_default();
-            let at = if place == Place::Back { parts.len() } else { 0 };
-            parts.insert(at, args.get(value, row));
-            out.push_list(&element, &parts)
+            // A list that is not there has no elements.
+            let (own, value) = (args.get(list, row).unwrap_or(EMPTY), args.get(value, row));
+            if let Some(width) = width
+                && let runs = [plain_run(own, width), value]
+                && out.try_push_with(|out| match place {
+                    Place::Back => push_runs(runs.into_iter(), width, out),
+                    Place::Front | Place::FrontOfSecond => push_runs(runs.into_iter().rev(), width, out),
+                })?
+            {
+                return Ok(());
+            }
+            let own = Sequence::new(&element, own);
+            let at = if place == Place::Back { own.len() } else { 0 };
+            let part = |index: usize| match index.cmp(&at) {
+                Ordering::Less => own.get(index),
+                Ordering::Equal => value,
+                Ordering::Greater => own.get(index - 1),
+            };
+            out.push_with(|out| write::push_sequence(&element, own.len() + 1, part, out))
         })
     });
     Some(Resolved::infallible(types, returns, kernel))
 }
 
+/// The list without elements.
+const EMPTY: &[u8] = &[0; 4];
+
 /// A list of the same type that `change` makes of the elements.
 pub(super) fn resolve_same(
     args: &[ArgType],
-    change: fn(&mut Vec<Part<'_>>) -> Result<()>,
+    change: fn(&mut Elements<'_>) -> Result<()>,
 ) -> Option<Resolved> {
     let [list] = args else { return None };
     let element = element(&list.ty)?.clone();
@@ -254,7 +273,7 @@ pub(super) fn resolve_same(
     let returns = ty.clone();
     let kernel = kernel(move |args, len, out| {
         each_known(args, &ty, len, out, |args, row, out| {
-            let mut parts = all(&Sequence::new(&element, args.get(0, row).unwrap_or_default()))?;
+            let mut parts = Elements::of(&Sequence::new(&element, args.get(0, row).unwrap_or_default()))?;
             change(&mut parts)?;
             out.push_list(&element, &parts)
         })
@@ -268,8 +287,13 @@ fn resolve_reverse(args: &[ArgType]) -> Option<Resolved> {
     let ty = LogicalType::list(element.clone());
     let returns = ty.clone();
     let kernel = kernel(move |args, len, out| {
+        let width = fixed_width(&element);
         each_known(args, &ty, len, out, |args, row, out| {
-            let list = Sequence::new(&element, args.get(0, row).unwrap_or_default());
+            let bytes = args.get(0, row).unwrap_or_default();
+            if let Some(run) = width.and_then(|width| plain_run(bytes, width)) {
+                return out.push_with(|out| push_reversed(run, width.unwrap_or(1), out));
+            }
+            let list = Sequence::new(&element, bytes);
             let last = list.len().saturating_sub(1);
             out.push_with(|out| {
                 write::push_sequence(&element, list.len(), |index| list.get(last - index), out)
@@ -277,6 +301,28 @@ fn resolve_reverse(args: &[ArgType]) -> Option<Resolved> {
         })
     });
     Some(Resolved::infallible(vec![list.ty.clone()], returns, kernel))
+}
+
+/// Appends the list of elements of fixed width that lie in `run` from its end to its front.
+fn push_reversed(run: &[u8], width: usize, out: &mut Vec<u8>) -> Result<()> {
+    fn reversed<const N: usize>(run: &[u8], out: &mut [u8]) {
+        let from = run.as_chunks::<N>().0.iter().rev();
+        out.as_chunks_mut::<N>().0.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
+    }
+    limits::grow_at_once(out, run.len())?;
+    out.extend_from_slice(&((run.len() / width) as u32).to_le_bytes());
+    let start = out.len();
+    out.resize(start + run.len(), 0);
+    let out = &mut out[start..];
+    if width == 8 {
+        reversed::<8>(run, out);
+    } else if width == 4 {
+        reversed::<4>(run, out);
+    } else {
+        let from = run.chunks_exact(width).rev();
+        out.chunks_exact_mut(width).zip(from).for_each(|(to, from)| to.copy_from_slice(from));
+    }
+    Ok(())
 }
 
 /// Appends a list of `count` elements that `part` gives.
@@ -356,13 +402,13 @@ fn joined<'a>(element: &LogicalType, lists: impl Iterator<Item = &'a [u8]>) -> R
     Ok(parts)
 }
 
-/// Appends the list of the elements of lists, which have a fixed width, if none of either is NULL; whether it did.
-fn push_runs<'a>(lists: impl Iterator<Item = Part<'a>>, width: usize, out: &mut Vec<u8>) -> Result<bool> {
+/// Appends the list of the elements in runs of elements of fixed width, if all runs are there; whether it did.
+fn push_runs<'a>(runs: impl Iterator<Item = Part<'a>>, width: usize, out: &mut Vec<u8>) -> Result<bool> {
     let start = out.len();
     out.extend_from_slice(&[0; 4]);
     let mut count = 0;
-    for list in lists {
-        let Some(run) = list.and_then(|list| plain_run(list, width)) else { return Ok(false) };
+    for run in runs {
+        let Some(run) = run else { return Ok(false) };
         limits::grow_at_once(out, run.len())?;
         out.extend_from_slice(run);
         count += run.len() / width;
@@ -382,14 +428,14 @@ fn resolve_flatten(args: &[ArgType]) -> Option<Resolved> {
         let width = fixed_width(&flat).filter(|_| inner != LogicalType::Null);
         each_known(args, &ty, len, out, |args, row, out| {
             let lists = Sequence::new(&inner, args.get(0, row).unwrap_or_default());
-            let known = || (0..lists.len()).filter_map(|index| lists.get(index)).map(Some);
+            let known = (0..lists.len()).filter_map(|index| lists.get(index));
             if let Some(width) = width
-                && out.try_push_with(|out| push_runs(known(), width, out))?
+                && let runs = known.clone().map(|list| plain_run(list, width))
+                && out.try_push_with(|out| push_runs(runs, width, out))?
             {
                 return Ok(());
             }
-            let lists = all(&Sequence::new(&inner, args.get(0, row).unwrap_or_default()))?;
-            let lists = lists.into_iter().flatten().filter(|_| inner != LogicalType::Null);
+            let lists = known.filter(|_| inner != LogicalType::Null);
             out.push_list(&flat, &joined(&flat, lists)?)
         })
     });

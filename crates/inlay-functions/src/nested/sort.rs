@@ -1,7 +1,7 @@
 //! Lists in order.
 
 use super::element;
-use super::maps::all;
+use super::elements::Elements;
 use super::rows::{Args, Part, each};
 use crate::registry::Function;
 use inlay_kernels::function::kernel;
@@ -67,21 +67,20 @@ fn resolve(args: &[ArgType], reverse: bool, grades: bool) -> Option<Resolved> {
         each(args, &ty, len, out, |args, row, out| {
             let Some(list) = args.get(0, row) else { return out.push(None) };
             let Some(order) = Order::of(args, row, reverse)? else { return out.push(None) };
-            let parts = all(&Sequence::new(&element, list))?;
+            let mut parts = Elements::of(&Sequence::new(&element, list))?;
+            if !grades {
+                parts.sort_by(|a, b| order.compare(&element, a, b))?;
+                return out.push_list(&element, &parts);
+            }
             let mut rows: Vec<u32> = Vec::new();
             limits::grow(&mut rows, parts.len())?;
             rows.extend(0..parts.len() as u32);
             sort_by(&mut rows, |&a, &b| order.compare(&element, parts[a as usize], parts[b as usize]))?;
-            if grades {
-                let mut places: Vec<[u8; 8]> = Vec::new();
-                limits::grow(&mut places, rows.len())?;
-                places.extend(rows.iter().map(|&row| (i64::from(row) + 1).to_le_bytes()));
-                return out.push_with(|out| {
-                    write::push_sequence(&BigInt, places.len(), |index| Some(&places[index][..]), out)
-                });
-            }
+            let mut places: Vec<[u8; 8]> = Vec::new();
+            limits::grow(&mut places, rows.len())?;
+            places.extend(rows.iter().map(|&row| (i64::from(row) + 1).to_le_bytes()));
             out.push_with(|out| {
-                write::push_sequence(&element, rows.len(), |index| parts[rows[index] as usize], out)
+                write::push_sequence(&BigInt, places.len(), |index| Some(&places[index][..]), out)
             })
         })
     });

@@ -1,11 +1,13 @@
 //! `min(x, n)`, `max(x, n)`, `arg_min(x, by, n)` and `arg_max(x, by, n)`: the first n values of a group in an order.
 //!
-//! Rows are collected; whenever they have doubled, those that can no longer be among the first n are dropped.
+//! Rows are collected; whenever they have doubled, those that can no longer be among the first n are dropped. From then on rows
+//! behind the last one of their group are not collected at all. Both look at words in the order of the keys ([`order_words`]), where
+//! keys have some.
 
-use super::collect::GroupRows;
+use super::collect::{Added, GroupRows};
 use super::column::Column;
 use super::fractions::Parameter;
-use super::order::{Comparator, Item};
+use super::order::{Comparator, Item, order_words};
 use super::packing::offsets;
 use super::{GroupIds, GroupedAccumulator, same_kind};
 use crate::function::AggregateFunction;
@@ -14,7 +16,7 @@ use inlay_types::{Bitmap, Error, Result, Vector};
 use std::any::Any;
 
 /// Fewer rows than this are not looked through for rows to drop.
-const PRUNE_MIN: usize = 1 << 16;
+const PRUNE_MIN: usize = 1 << 14;
 /// Most values that may be asked for, as in DuckDB.
 const COUNT_MAX: usize = 999_999;
 
@@ -23,6 +25,10 @@ struct Several {
     /// What `arg_min` and `arg_max` order by.
     keys: Option<Column>,
     comparator: Comparator,
+    /// Words of the keys, the first ones lowest; `None` where keys have none.
+    words: Option<Vec<u64>>,
+    /// By group, the word of the last of its first n rows, if it has as many.
+    bounds: Vec<u64>,
     greatest: bool,
     /// Whether rows with NULLs count, those whose key is NULL behind all others.
     nulls_last: bool,
@@ -39,6 +45,8 @@ fn boxed(function: &AggregateFunction, by: bool, greatest: bool) -> Box<Several>
         values: Column::new(types[0].clone()),
         keys: by.then(|| Column::new(types[1].clone())),
         comparator: Comparator::new(&types[usize::from(by)]),
+        words: order_words(&Vector::empty(types[usize::from(by)].clone()), greatest),
+        bounds: Vec::new(),
         greatest,
         nulls_last: false,
         count: Parameter::default(),
@@ -71,12 +79,12 @@ pub fn arg_max(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAcc
 
 /// `arg_min_nulls_last` with a count.
 pub fn arg_min_nulls_last(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
-    Ok(Box::new(Several { nulls_last: true, ..*boxed(f, true, false) }))
+    Ok(Box::new(Several { nulls_last: true, words: None, ..*boxed(f, true, false) }))
 }
 
 /// `arg_max_nulls_last` with a count.
 pub fn arg_max_nulls_last(f: &AggregateFunction, _total: bool) -> Result<Box<dyn GroupedAccumulator>> {
-    Ok(Box::new(Several { nulls_last: true, ..*boxed(f, true, true) }))
+    Ok(Box::new(Several { nulls_last: true, words: None, ..*boxed(f, true, true) }))
 }
 
 impl Several {
@@ -86,6 +94,17 @@ impl Several {
 
     /// The first `n` rows of a group, in order; of equal ones those that came first.
     fn first(&self, group: usize, n: usize) -> Vec<u32> {
+        if let Some(words) = &self.words {
+            let rows = self.rows.rows(group as u32).iter();
+            let mut rows: Vec<(u64, u32, u32)> =
+                rows.zip(0..).map(|(&row, place)| (words[row as usize], place, row)).collect();
+            if n > 0 && n < rows.len() {
+                rows.select_nth_unstable(n - 1);
+            }
+            rows.truncate(n);
+            rows.sort_unstable();
+            return rows.into_iter().map(|(.., row)| row).collect();
+        }
         let order = self.keys.as_ref().unwrap_or(&self.values);
         let item = |row: u32| Item::of_column(order, row as usize);
         let compare = |&(a, place): &(u32, u32), &(b, other): &(u32, u32)| {
@@ -112,7 +131,17 @@ impl Several {
             return Ok(());
         }
         let n = self.n()?;
-        let kept: Vec<u32> = (0..self.groups).flat_map(|group| self.first(group, n)).collect();
+        let mut kept: Vec<u32> = Vec::new();
+        self.bounds.clear();
+        for group in 0..self.groups {
+            let first = self.first(group, n);
+            let last = self.words.as_ref().zip(first.last().filter(|_| first.len() == n));
+            self.bounds.push(last.map_or(u64::MAX, |(words, &row)| words[row as usize]));
+            kept.extend(first);
+        }
+        if let Some(words) = &mut self.words {
+            *words = kept.iter().map(|&row| words[row as usize]).collect();
+        }
         let kept_of = |column: &Column| {
             let mut smaller = Column::new(column.logical_type());
             smaller.append_column(column, &kept);
@@ -146,8 +175,24 @@ impl GroupedAccumulator for Several {
         self.count.learn(count, groups.len());
         let is_null =
             |row: u32| args[0].is_null(row as usize) || self.keys.is_some() && args[1].is_null(row as usize);
-        let rows: Vec<u32> =
-            (0..groups.len() as u32).filter(|&row| self.nulls_last || !is_null(row)).collect();
+        let may_be_null = |arg: &&Vector| {
+            arg.as_dictionary().is_some() || arg.validity().is_some() || arg.is_constant_null()
+        };
+        let has_nulls = args.iter().any(may_be_null);
+        let mut rows: Vec<u32> = (0..groups.len() as u32).collect();
+        if has_nulls && !self.nulls_last {
+            rows.retain(|&row| !is_null(row));
+        }
+        if let Some(words) = &mut self.words {
+            let own = order_words(&args[usize::from(self.keys.is_some())].flatten(), self.greatest);
+            let own = own.ok_or_else(|| Error::internal("keys lost their order"))?;
+            if !self.bounds.is_empty() {
+                // Of equal rows those that came first count: they may come from another morsel.
+                let bound = |row: u32| self.bounds.get(groups.ids()[row as usize] as usize);
+                rows.retain(|&row| bound(row).is_none_or(|bound| own[row as usize] <= *bound));
+            }
+            words.extend(rows.iter().map(|&row| own[row as usize]));
+        }
         self.values.append(args[0], &rows);
         if let Some(keys) = &mut self.keys {
             keys.append(args[1], &rows);
@@ -164,6 +209,12 @@ impl GroupedAccumulator for Several {
         self.values.append_added(&other.values, &added);
         if let (Some(keys), Some(theirs)) = (&mut self.keys, &other.keys) {
             keys.append_added(theirs, &added);
+        }
+        if let (Some(words), Some(theirs)) = (&mut self.words, &other.words) {
+            match &added {
+                Added::All => words.extend_from_slice(theirs),
+                Added::Rows(rows) => words.extend(rows.iter().map(|&row| theirs[row as usize])),
+            }
         }
         self.groups = self.groups.max(target.iter().max().map_or(0, |&group| group as usize + 1));
         self.prune()
@@ -188,7 +239,9 @@ impl GroupedAccumulator for Several {
 
     fn memory_size(&self) -> usize {
         let keys = self.keys.as_ref().map_or(0, Column::memory_size);
-        self.values.memory_size() + keys + self.rows.memory_size()
+        let words =
+            (self.words.as_ref().map_or(0, Vec::capacity) + self.bounds.capacity()) * size_of::<u64>();
+        self.values.memory_size() + keys + words + self.rows.memory_size()
     }
 
     fn as_any(&self) -> &dyn Any {

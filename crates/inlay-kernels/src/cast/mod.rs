@@ -164,6 +164,9 @@ fn cast_plain(
     zone: Option<&Zone>,
     out: &mut Vector,
 ) -> Result<()> {
+    if *to == LogicalType::Varchar && text::knows(input.ty()) {
+        return text::to_text(input, out);
+    }
     if nested::can_cast_special(input.ty(), to).is_some() {
         return by_value(input, to, or_null, out);
     }

@@ -64,10 +64,11 @@ pub(super) fn is_the_same(input: &Vector, to: &LogicalType) -> bool {
 
 fn are_documents(input: &Vector) -> bool {
     let heap = input.heap().buffers();
-    input.views().iter().enumerate().all(|(row, view)| {
-        input.is_null(row)
-            || std::str::from_utf8(view.bytes(heap)).is_ok_and(|text| is_document(text) == Some(true))
-    })
+    input
+        .views()
+        .iter()
+        .enumerate()
+        .all(|(row, view)| input.is_null(row) || is_document(view.bytes(heap)) == Some(true))
 }
 
 fn trimmed(mut text: &[u8]) -> &[u8] {

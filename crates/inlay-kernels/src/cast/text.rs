@@ -119,7 +119,7 @@ pub(super) fn to_text(input: &Vector, out: &mut Vector) -> Result<()> {
         LogicalType::Time => shown(input, |row, text| write_time(text, input.values::<i64>()[row])),
         LogicalType::Date => shown(input, |row, text| write_date(text, input.values::<i32>()[row])),
         LogicalType::Timestamp => shown(input, |row, text| write_timestamp(text, input.values::<i64>()[row])),
-        ty if ty.is_nested() && !matches!(ty, LogicalType::Union(_)) => {
+        ty if knows(ty) => {
             let (heap, writer) = (input.heap().buffers(), Writer::of(ty));
             shown(input, |row, text| writer.write(Some(input.views()[row].bytes(heap)), text))
         }
@@ -130,6 +130,11 @@ pub(super) fn to_text(input: &Vector, out: &mut Vector) -> Result<()> {
     };
     *out = shown?;
     settle(input, &[], false, out)
+}
+
+/// Whether values of a nested type are written from their bytes.
+pub(super) fn knows(ty: &LogicalType) -> bool {
+    ty.is_nested() && !matches!(ty, LogicalType::Union(_))
 }
 
 /// Bytes of the value at `row` that lie in a heap.

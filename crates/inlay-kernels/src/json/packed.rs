@@ -6,7 +6,7 @@ use inlay_types::datetime::{write_date, write_timestamp};
 use inlay_types::digits::push_integer;
 use inlay_types::nested::Sequence;
 use inlay_types::nested::read::{StructLayout, map_parts, value};
-use inlay_types::value::{write_decimal, write_float};
+use inlay_types::value::{push_decimal, write_float};
 use inlay_types::{LogicalType, Value};
 
 /// How values of a type are written.
@@ -92,7 +92,7 @@ impl Writer {
                 write_float(&mut text, number, || format!("{number:e}"));
                 push_value(&text, true, out);
             }
-            Self::Decimal(scale) => with_text(out, |text| write_decimal(text, wide(bytes), *scale)),
+            Self::Decimal(scale) => push_decimal(out, wide(bytes), *scale),
             Self::Date => quoted(out, |text| write_date(text, signed(bytes) as i32)),
             Self::Timestamp => quoted(out, |text| write_timestamp(text, signed(bytes))),
             Self::Number => push_value(&String::from_utf8_lossy(bytes), true, out),

@@ -3,6 +3,8 @@
 //! The whole document is checked while it is passed over, since one that is malformed is an error wherever the fault is. Whatever
 //! is rare (escaped keys, `\u`, `NaN`, deep nesting, paths with `*`) and whatever is wrong is left to [`super::value::Json`]: then
 //! nothing is found out, which [`Scanned::Unknown`] says.
+//!
+//! Documents are bytes here: those of a VARCHAR are UTF-8, and of the others only the part that is wanted is looked at.
 
 use super::value::{Path, Step};
 
@@ -79,16 +81,16 @@ fn is_space(byte: u8) -> bool {
 }
 
 /// Whether a text is a document; `None`: it has to be read to know.
-pub fn is_document(text: &str) -> Option<bool> {
-    match part(text, &[]) {
+pub fn is_document(document: &[u8]) -> Option<bool> {
+    match part(document, &[]) {
         Scanned::Part(_) => Some(true),
         Scanned::Nothing | Scanned::Unknown => None,
     }
 }
 
 /// Keys of a document that is an object, none of anything else; `None`: its tree knows.
-pub fn keys_of(text: &str) -> Option<Vec<&[u8]>> {
-    let mut scanner = Scanner::new(text);
+pub fn keys_of(document: &[u8]) -> Option<Vec<&[u8]>> {
+    let mut scanner = Scanner::of_bytes(document);
     let mut keys = Vec::new();
     scanner.space();
     if scanner.peek()? == b'{' {
@@ -103,38 +105,45 @@ pub fn keys_of(text: &str) -> Option<Vec<&[u8]>> {
 }
 
 /// The part of a document that a path leads to; the whole document by none.
-pub fn part_at<'a>(text: &'a str, path: Option<&Path>) -> Scanned<'a> {
+pub fn part_at<'a>(document: &'a [u8], path: Option<&Path>) -> Scanned<'a> {
     match path {
         Some(path) if path.is_many() || path.is_pointer() => Scanned::Unknown,
-        Some(path) => part(text, path.steps()),
-        None => part(text, &[]),
+        Some(path) => part(document, path.steps()),
+        None => part(document, &[]),
     }
 }
 
 /// The part that a path leads to in a document that is known to be well-formed: it is passed over up to there.
-pub fn part_of_checked<'a>(text: &'a str, path: &Path) -> Scanned<'a> {
+pub fn part_of_checked<'a>(document: &'a [u8], path: &Path) -> Scanned<'a> {
     if path.is_many() || path.is_pointer() {
         return Scanned::Unknown;
     }
-    let mut scanner = Scanner { stops: true, ..Scanner::new(text) };
+    let mut scanner = Scanner { stops: true, ..Scanner::of_bytes(document) };
     let found = scanner.find(path.steps(), 0);
     match scanner.stopped_at.or(found.flatten()) {
-        Some((from, to, is_plain)) => Scanned::Part(Raw { text: &text[from..to], is_plain }),
+        Some(place) => found_part(document, place),
         None if found.is_some() => Scanned::Nothing,
         None => Scanned::Unknown,
     }
 }
 
-fn part<'a>(text: &'a str, steps: &[Step]) -> Scanned<'a> {
-    let mut scanner = Scanner::new(text);
+fn part<'a>(document: &'a [u8], steps: &[Step]) -> Scanned<'a> {
+    let mut scanner = Scanner::of_bytes(document);
     let Some(found) = scanner.find(steps, 0) else { return Scanned::Unknown };
     scanner.space();
-    if scanner.at != text.len() {
+    if scanner.at != document.len() {
         return Scanned::Unknown;
     }
     match found {
-        Some((from, to, is_plain)) => Scanned::Part(Raw { text: &text[from..to], is_plain }),
+        Some(place) => found_part(document, place),
         None => Scanned::Nothing,
+    }
+}
+
+fn found_part(document: &[u8], (from, to, is_plain): Place) -> Scanned<'_> {
+    match std::str::from_utf8(&document[from..to]) {
+        Ok(text) => Scanned::Part(Raw { text, is_plain }),
+        Err(_) => Scanned::Unknown,
     }
 }
 
@@ -144,7 +153,6 @@ type Place = (usize, usize, bool);
 /// A place in a document.
 #[derive(Clone)]
 pub(super) struct Scanner<'a> {
-    text: &'a str,
     bytes: &'a [u8],
     pub(super) at: usize,
     /// Whether what was passed over is written as it would be.
@@ -156,7 +164,11 @@ pub(super) struct Scanner<'a> {
 
 impl<'a> Scanner<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        Self { text, bytes: text.as_bytes(), at: 0, is_plain: true, stops: false, stopped_at: None }
+        Self::of_bytes(text.as_bytes())
+    }
+
+    fn of_bytes(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0, is_plain: true, stops: false, stopped_at: None }
     }
 
     /// Whether nothing but space is left.
@@ -170,7 +182,7 @@ impl<'a> Scanner<'a> {
         let (from, before) = (self.at, std::mem::replace(&mut self.is_plain, true));
         self.skip(depth)?;
         let is_plain = std::mem::replace(&mut self.is_plain, before);
-        Some(Raw { text: self.text.get(from..self.at)?, is_plain })
+        Some(Raw { text: std::str::from_utf8(self.bytes.get(from..self.at)?).ok()?, is_plain })
     }
 
     #[inline(always)]
@@ -230,7 +242,7 @@ impl<'a> Scanner<'a> {
         if depth > DEPTH_MAX {
             return None;
         }
-        let bytes = self.bytes;
+        let (bytes, key) = (self.bytes, key.as_bytes());
         let (mut found, mut is_known) = (None, false);
         let mut at = behind_space(bytes, self.at + 1);
         if *bytes.get(at)? == b'}' {
@@ -240,12 +252,13 @@ impl<'a> Scanner<'a> {
         loop {
             let (name, value) = key_at(bytes, at)?;
             // The first of several members of a name is meant.
-            if !is_known && name == key.as_bytes() {
+            // Most other names differ in length or in their first byte.
+            if !is_known && name.len() == key.len() && name.first() == key.first() && name == key {
                 is_known = true;
                 self.at = value;
                 found = self.find(steps, depth + 1)?;
             } else {
-                self.at = passed_over(bytes, value, depth + 1)?.0;
+                self.at = behind_member(bytes, value, depth + 1)?;
             }
             at = behind_space(bytes, self.at);
             match *bytes.get(at)? {
@@ -335,6 +348,21 @@ impl<'a> Scanner<'a> {
         self.is_plain &= is_plain;
         Some(())
     }
+}
+
+/// Where a member's value ends: most are texts and numbers.
+#[inline(always)]
+fn behind_member(bytes: &[u8], at: usize, depth: usize) -> Option<usize> {
+    let at = behind_space(bytes, at);
+    let first = *bytes.get(at)?;
+    let (end, _) = if first == b'"' {
+        text_end(bytes, at)?
+    } else if matches!(first, b'-' | b'0'..=b'9') {
+        number_end(bytes, at)?
+    } else {
+        passed_over(bytes, at, depth)?
+    };
+    Some(end)
 }
 
 /// Where the value that begins at `at`, or behind spaces, ends, and whether it is plain. What lies in it is told apart without
@@ -551,10 +579,11 @@ mod tests {
         for path in PATHS {
             let path = Path::parse(path).unwrap();
             let expected = by_tree(text, &path);
-            if part_at(text, Some(&path)) != Scanned::Unknown {
-                assert_eq!(part_at(text, Some(&path)), part_of_checked(text, &path), "{text} {path:?}");
+            if part_at(text.as_bytes(), Some(&path)) != Scanned::Unknown {
+                let checked = part_of_checked(text.as_bytes(), &path);
+                assert_eq!(part_at(text.as_bytes(), Some(&path)), checked, "{text} {path:?}");
             }
-            match part_at(text, Some(&path)) {
+            match part_at(text.as_bytes(), Some(&path)) {
                 Scanned::Unknown => {}
                 Scanned::Nothing => assert_eq!(expected, Some(None), "{text} {path:?}"),
                 Scanned::Part(raw) => {
@@ -572,7 +601,7 @@ mod tests {
                 }
             }
         }
-        if let Some(is_document) = is_document(text) {
+        if let Some(is_document) = is_document(text.as_bytes()) {
             assert_eq!(is_document, Json::parse(text).is_ok(), "{text}");
         }
     }
@@ -619,7 +648,7 @@ mod tests {
     #[test]
     fn most_documents_need_no_tree() {
         let text = r#"{"a": 1, "b": {"c": "t1"}, "l": [1, 2.5, null]}"#;
-        let part = |path: &str| part_at(text, Some(&Path::parse(path).unwrap()));
+        let part = |path: &str| part_at(text.as_bytes(), Some(&Path::parse(path).unwrap()));
         assert_eq!(part("$.b.c"), Scanned::Part(Raw { text: "\"t1\"", is_plain: true }));
         assert_eq!(part("$.l"), Scanned::Part(Raw { text: "[1, 2.5, null]", is_plain: false }));
         assert_eq!(part("$.x"), Scanned::Nothing);

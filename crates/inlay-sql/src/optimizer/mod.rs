@@ -26,6 +26,7 @@ mod join_order;
 mod json_paths;
 mod limited_groups;
 mod limits;
+mod made_parts;
 mod outer_groups;
 mod outer_joins;
 pub mod properties;

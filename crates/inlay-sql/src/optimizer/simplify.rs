@@ -81,7 +81,9 @@ fn simplify(expr: &mut Expr) {
         Expr::Call { function, mut args, .. } if function.name == COLLATE && args.len() == 2 => {
             args.swap_remove(0)
         }
-        Expr::Call { .. } => super::json_paths::joined(field_of_pack(like_prefix(whole))),
+        Expr::Call { .. } => {
+            super::made_parts::joined(super::json_paths::joined(field_of_pack(like_prefix(whole))))
+        }
         other => other,
     };
 }

@@ -1,7 +1,7 @@
 //! Order of packed values: element by element, NULL above everything, the shorter list first; structs field by field,
 //! maps pair by pair, unions by member first. Floats, intervals and strings compare as everywhere.
 
-use super::read::{Sequence, StructLayout, interval, map_parts, sixteen, stored, u32_at, union_parts};
+use super::read::{Sequence, interval, map_parts, sixteen, stored, struct_parts, u32_at, union_parts};
 use crate::{LogicalType, PhysicalType};
 use std::cmp::Ordering;
 
@@ -12,11 +12,10 @@ pub fn compare(ty: &LogicalType, left: &[u8], right: &[u8]) -> Ordering {
             sequences(element, Sequence::new(element, left), Sequence::new(element, right))
         }
         LogicalType::Struct(fields) => {
-            let layout = StructLayout::new(fields);
-            let field = |index: usize| {
-                optional(&fields[index].ty, layout.field(left, index), layout.field(right, index))
-            };
-            (0..fields.len()).map(field).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+            let both = struct_parts(fields, left).zip(struct_parts(fields, right));
+            let orders =
+                fields.iter().zip(both).map(|(field, (left, right))| optional(&field.ty, left, right));
+            orders.into_iter().find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
         }
         LogicalType::Map(types) => {
             let ((k, v), (l, w)) = (map_parts(types, left), map_parts(types, right));

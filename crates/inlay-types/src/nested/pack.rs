@@ -239,12 +239,13 @@ fn pack_runs(
     let (mut bytes, mut starts) = (Vec::new(), Vec::with_capacity(len + 1));
     limits::grow_counted(&mut bytes, total)?;
     starts.push(0);
+    let fixed = parts.fixed();
     for row in 0..len {
         let (from, to) = (offsets[row] as usize, offsets[row + 1] as usize);
         if validity.is_none_or(|validity| validity.get(row)) {
             bytes.extend_from_slice(&((to - from) as u32).to_le_bytes());
             match &texts {
-                None => bytes.extend_from_slice(&parts.fixed()[from * parts.width..to * parts.width]),
+                None => push_run(&fixed[from * parts.width..to * parts.width], &mut bytes),
                 Some(texts) => {
                     let mut end = 0;
                     for view in &texts.views[from..to] {
@@ -260,6 +261,22 @@ fn pack_runs(
         starts.push(bytes.len() as u32);
     }
     Ok(Some(columns::vector(ty, bytes, &starts, validity).holding(held)))
+}
+
+/// Appends elements of fixed width: of few bytes word by word, for which a copy would be a call.
+#[inline]
+fn push_run(run: &[u8], bytes: &mut Vec<u8>) {
+    const FEW: usize = 64;
+    let (words, rest) = run.as_chunks::<8>();
+    if run.len() > FEW {
+        return bytes.extend_from_slice(run);
+    }
+    words.iter().for_each(|word| bytes.extend_from_slice(word));
+    if let ([half], []) = rest.as_chunks::<4>() {
+        bytes.extend_from_slice(half);
+    } else {
+        bytes.extend_from_slice(rest);
+    }
 }
 
 /// Lists, or arrays, of type `ty` of one element of each vector, of `len` rows each.

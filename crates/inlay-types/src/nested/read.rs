@@ -173,6 +173,32 @@ impl StructLayout {
     }
 }
 
+/// The packed bytes of all fields of a struct in order, `None` for NULL: for who looks at one struct, whose layout is not worth memory.
+pub(super) fn struct_parts<'a>(
+    fields: &'a [Field],
+    bytes: &'a [u8],
+) -> impl Iterator<Item = Option<&'a [u8]>> + 'a {
+    let widths = || fields.iter().map(|field| fixed_width(&field.ty));
+    let ends = fields.len().div_ceil(8) + widths().flatten().sum::<usize>();
+    let others = widths().filter(Option::is_none).count();
+    let data = part(bytes, ends + 4 * others, bytes.len());
+    let (mut fixed, mut end_at, mut from) = (fields.len().div_ceil(8), ends, 0);
+    widths().enumerate().map(move |(index, width)| {
+        let own = match width {
+            Some(width) => {
+                fixed += width;
+                part(bytes, fixed - width, fixed)
+            }
+            None => {
+                let (start, end) = (from, u32_at(bytes, end_at) as usize);
+                (from, end_at) = (end, end_at + 4);
+                part(data, start, end)
+            }
+        };
+        bit_at(bytes, index).then_some(own)
+    })
+}
+
 /// Which member a union holds, and its bytes unless it is NULL.
 pub fn union_parts(bytes: &[u8]) -> (u8, Option<&[u8]>) {
     let tag = bytes.first().copied().unwrap_or(0);

@@ -131,6 +131,11 @@ fn bytes_of_any_pattern_are_read_without_panic() {
             }
             let _ = read::value(&ty, &bytes);
             let _ = compare(&ty, &bytes, &whole);
+            if let LogicalType::Struct(fields) = &ty {
+                let layout = read::StructLayout::new(fields);
+                let expected: Vec<_> = (0..fields.len()).map(|field| layout.field(&bytes, field)).collect();
+                assert_eq!(read::struct_parts(fields, &bytes).collect::<Vec<_>>(), expected);
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 //! different ones, as the bytes behind what all begin with otherwise. A key whose bits do not decide the order completely,
 //! or do not fit, ends the number.
 
-use super::{KeyColumn, Normal, compare_values, fill, normalise};
+use super::{KeyColumn, Normal, Prefix, compare_values, fill, normalise};
 use crate::context::ExecContext;
 use crate::operator::interner::Interner;
 use inlay_types::{PhysicalType, Result, Vector};
@@ -260,9 +260,24 @@ impl Encoded {
         }
     }
 
+    /// Puts the codes of the rows from `from` on into prefixes, from bit `shift` on.
+    pub(super) fn add<P: Prefix>(&self, key: &KeyColumn<'_>, from: usize, shift: u32, out: &mut [P]) {
+        if let (Codes::Narrow { values, low, high }, None) = (&self.codes, key.vector.validity()) {
+            let range = high.saturating_sub(*low);
+            let turned = |offset: u64| if key.descending { range - offset } else { offset };
+            for (out, value) in out.iter_mut().zip(&values[from..]) {
+                *out = out.with(u128::from(turned(value.wrapping_sub(*low))), shift);
+            }
+            return;
+        }
+        for (row, out) in (from..).zip(out) {
+            *out = out.with(self.code(key, row), shift);
+        }
+    }
+
     /// The code of a row: values between those of NULL on either side.
     #[inline]
-    pub(super) fn code(&self, key: &KeyColumn<'_>, row: usize) -> u128 {
+    fn code(&self, key: &KeyColumn<'_>, row: usize) -> u128 {
         let has_nulls = key.vector.validity().is_some();
         let is_null = has_nulls && key.vector.is_null(row);
         let (offset, range) = match &self.codes {

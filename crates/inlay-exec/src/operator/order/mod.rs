@@ -130,15 +130,31 @@ pub(super) fn fill<T: Copy + Default + Send + Sync>(
 
 /// Whether rows are to be told apart by an integer of this width.
 trait Prefix: Copy + Ord + Default + Send + Sync {
-    fn of(code: u128) -> Self;
+    /// The same with a code in the bits from `shift` on, which are free.
+    fn with(self, code: u128, shift: u32) -> Self;
     /// Eight bits from `shift` on.
     fn digit(self, shift: u32) -> usize;
     fn above(self, shift: u32) -> u128;
 }
 
+impl Prefix for u32 {
+    #[inline(always)]
+    fn with(self, code: u128, shift: u32) -> Self {
+        self | (code as u32) << shift
+    }
+    #[inline(always)]
+    fn digit(self, shift: u32) -> usize {
+        (self >> shift & 0xFF) as usize
+    }
+    fn above(self, shift: u32) -> u128 {
+        u128::from(self).checked_shr(shift).unwrap_or(0)
+    }
+}
+
 impl Prefix for u64 {
-    fn of(code: u128) -> Self {
-        code as u64
+    #[inline(always)]
+    fn with(self, code: u128, shift: u32) -> Self {
+        self | (code as u64) << shift
     }
     #[inline(always)]
     fn digit(self, shift: u32) -> usize {
@@ -150,8 +166,9 @@ impl Prefix for u64 {
 }
 
 impl Prefix for u128 {
-    fn of(code: u128) -> Self {
-        code
+    #[inline(always)]
+    fn with(self, code: u128, shift: u32) -> Self {
+        self | code << shift
     }
     #[inline(always)]
     fn digit(self, shift: u32) -> usize {
@@ -210,10 +227,6 @@ fn sort_with(
         shift -= key.bits;
         shifts.push(shift);
     }
-    let code = |row: usize| {
-        let parts = keys.iter().zip(&encoded).zip(&shifts).filter(|((_, encoded), _)| encoded.bits > 0);
-        parts.fold(0u128, |all, ((key, encoded), &shift)| all | encoded.code(key, row) << shift)
-    };
     let known = encoded.get(open).map_or(0, Encoded::bytes_known);
     let sorter = Sorter {
         keys,
@@ -224,25 +237,26 @@ fn sort_with(
         bits,
         partition_shift: bits - partition_bits,
     };
-    if bits <= 64 {
-        let prefixes = prefixes::<u64>(context, len, &code)?;
-        drop(encoded);
-        sorter.run(context, prefixes)
-    } else {
-        let prefixes = prefixes::<u128>(context, len, &code)?;
-        drop(encoded);
-        sorter.run(context, prefixes)
+    // Rows are moved with their prefixes, several times: narrow ones are half as much.
+    match bits {
+        0..=32 => sorter.run(context, prefixes::<u32>(context, len, keys, encoded, &shifts)?),
+        33..=64 => sorter.run(context, prefixes::<u64>(context, len, keys, encoded, &shifts)?),
+        65.. => sorter.run(context, prefixes::<u128>(context, len, keys, encoded, &shifts)?),
     }
 }
 
 fn prefixes<P: Prefix>(
     context: &ExecContext,
     len: usize,
-    code: &(dyn Fn(usize) -> u128 + Sync),
+    keys: &[KeyColumn<'_>],
+    encoded: Vec<Encoded>,
+    shifts: &[u32],
 ) -> Result<Vec<P>> {
     fill(context, len, |from, out: &mut [P]| {
-        for (i, out) in out.iter_mut().enumerate() {
-            *out = P::of(code(from + i));
+        for ((key, encoded), &shift) in keys.iter().zip(&encoded).zip(shifts) {
+            if encoded.bits > 0 {
+                encoded.add(key, from, shift, out);
+            }
         }
     })
 }

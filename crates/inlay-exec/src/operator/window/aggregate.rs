@@ -4,7 +4,7 @@
 //! - Counts, and sums and averages of integers and decimals: differences of prefix sums, which are exact, for any frame.
 //! - Sums and averages of floating-point numbers: running sums where frames begin with the partition, else a segment tree.
 //! - Minimum and maximum: running, or a segment tree of places.
-//! - Quantiles: rows by their rank, from a wavelet matrix. Counts of different values: from one, too.
+//! - Quantiles: rows by their rank, from ranks in order or a wavelet matrix. Counts of different values: from one, too.
 //! - The most frequent value: running, or counted while frames move.
 //! - Other aggregates: a segment tree of states. Those that keep their rows anyway (texts, ORDER BY inside, modes of frames with
 //!   gaps), and DISTINCT in a frame that moves: each different frame anew.
@@ -274,7 +274,7 @@ impl Preparing<'_> {
                 places
             }
         };
-        let tree = RankTree::new(places, part.len)?;
+        let tree = RankTree::new(places, part.len);
         Ok(Some(ByRank { tree, args, function }))
     }
 
@@ -661,8 +661,11 @@ pub(super) fn eval(
         Method::States(tree, mask) => from_states(part, function, aggregate, tree, mask.as_deref(), frames),
         Method::ByRank(by_rank) => from_ranks(aggregate, by_rank, frames),
         Method::Distinct(tree) => {
-            let counts = (0..chunk.len).map(|row| of_frames(row, &|begin, end| tree.count(begin, end)));
-            Ok(Vector::from_values(LogicalType::BigInt, &counts.collect::<Vec<i64>>()))
+            let of_row = |row: usize| -> Result<i64> {
+                frames.iter().map(|frame| tree.count(frame.begin[row], frame.end[row])).sum()
+            };
+            let counts = (0..chunk.len).map(of_row).collect::<Result<Vec<i64>>>()?;
+            Ok(Vector::from_values(LogicalType::BigInt, &counts))
         }
         Method::Modes(modes) => {
             let Some(frame) = frames.first() else {
@@ -751,7 +754,7 @@ fn from_ranks(aggregate: &AggregateFunction, by_rank: &ByRank, frames: &[Ranges]
     let Some(function) = by_rank.function.by_rank() else {
         return Err(Error::internal(format!("{} is not computed by ranks", aggregate.name)));
     };
-    let values = function.results(&by_rank.args, &Frames::new(&by_rank.tree, &frames))?;
+    let values = function.results(&by_rank.args, &Frames::new(&by_rank.tree, &frames)?)?;
     Ok(values.flatten().take(&index))
 }
 

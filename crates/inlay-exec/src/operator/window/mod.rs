@@ -21,6 +21,7 @@ mod long;
 mod modes;
 mod picked;
 mod ranked;
+mod sliding;
 mod spec;
 mod tree;
 mod values;

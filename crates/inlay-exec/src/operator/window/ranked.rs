@@ -3,13 +3,18 @@
 //! Each level has a bit of every rank, the highest first, and puts rows whose bit is 0 before the others. How many of a frame
 //! have the bit 0 tells in which half the wanted rank lies, and where the frame's rows are on the next level. A rank of a
 //! frame is found in as many steps as ranks have bits, however long the frame is: computing each frame anew would take time
-//! by the square.
+//! by the square. Short frames that move have their ranks in order instead ([`super::sliding`]); levels are made when a frame
+//! asks for them.
 //!
 //! Source: Claude, Navarro, Ordóñez, "The wavelet matrix", Information Systems 2015.
 
 use super::frames::Ranges;
+use super::sliding::{SlidingRanks, is_sliding};
 use inlay_kernels::aggregate::RankedFrames;
 use inlay_types::{Result, limits};
+use parking_lot::Mutex;
+use std::cell::RefCell;
+use std::sync::OnceLock;
 
 /// A frame without some of its rows is of so many ranges at most.
 const RANGES_MAX: usize = 3;
@@ -58,7 +63,11 @@ impl Level {
 
 /// Rows in the order of a frame's clause, which are asked for by their rank.
 pub(super) struct RankTree {
-    levels: Vec<Level>,
+    /// Made by the first who asks.
+    levels: OnceLock<Vec<Level>>,
+    making: Mutex<()>,
+    /// The rank of each row that counts.
+    ranks: Vec<u32>,
     /// The row of each rank.
     places: Vec<u32>,
     /// How many rows count before each place.
@@ -67,7 +76,7 @@ pub(super) struct RankTree {
 
 impl RankTree {
     /// `places`: the rows that count by their rank, of `len` rows.
-    pub(super) fn new(places: Vec<u32>, len: usize) -> Result<Self> {
+    pub(super) fn new(places: Vec<u32>, len: usize) -> Self {
         let mut rank_of = vec![u32::MAX; len];
         for (rank, &place) in places.iter().enumerate() {
             rank_of[place as usize] = rank as u32;
@@ -79,16 +88,29 @@ impl RankTree {
             count += u32::from(rank != u32::MAX);
             count
         }));
-        let mut ranks: Vec<u32> = rank_of.into_iter().filter(|&rank| rank != u32::MAX).collect();
-        let bits = u32::BITS - (places.len() as u32).saturating_sub(1).leading_zeros();
-        let mut levels = Vec::with_capacity(bits as usize);
-        for bit in (0..bits).rev() {
+        let ranks = rank_of.into_iter().filter(|&rank| rank != u32::MAX).collect();
+        Self { levels: OnceLock::new(), making: Mutex::new(()), ranks, places, counted }
+    }
+
+    /// Bits of a rank.
+    fn bits(&self) -> u32 {
+        u32::BITS - (self.places.len() as u32).saturating_sub(1).leading_zeros()
+    }
+
+    fn levels(&self) -> Result<&[Level]> {
+        let _one_at_a_time = if self.levels.get().is_none() { Some(self.making.lock()) } else { None };
+        if let Some(levels) = self.levels.get() {
+            return Ok(levels);
+        }
+        let mut levels = Vec::with_capacity(self.bits() as usize);
+        let mut ranks = self.ranks.clone();
+        for bit in (0..self.bits()).rev() {
             limits::check()?;
             let (level, next) = Level::of(&ranks, bit);
             levels.push(level);
             ranks = next;
         }
-        Ok(Self { levels, places, counted })
+        Ok(self.levels.get_or_init(|| levels))
     }
 
     /// The ranges of a frame, counted in rows that count.
@@ -101,12 +123,12 @@ impl RankTree {
         ranges
     }
 
-    /// The row of rank `index` among those of `ranges`, which are more.
-    fn nth(&self, ranges: &mut [(u32, u32)], mut index: u32) -> u32 {
+    /// The rank at `index` among those of `ranges`, which are more.
+    fn nth(levels: &[Level], ranges: &mut [(u32, u32)], mut index: u32) -> u32 {
         let mut rank = 0;
         let mut ones = [(0, 0); RANGES_MAX];
         let ones = &mut ones[..ranges.len()];
-        for level in &self.levels {
+        for level in levels {
             for ((begin, end), ones) in ranges.iter().zip(&mut *ones) {
                 *ones = (level.ones(*begin), level.ones(*end));
             }
@@ -122,16 +144,16 @@ impl RankTree {
             }
             index -= if is_one { zeros } else { 0 };
         }
-        self.places[rank as usize]
+        rank
     }
 
     /// How many rows of a range, counted in rows that count, have a rank below `limit`.
-    fn below(&self, (mut begin, mut end): (u32, u32), limit: u32) -> u32 {
+    fn below(&self, (mut begin, mut end): (u32, u32), limit: u32) -> Result<u32> {
         if limit as usize >= self.places.len() {
-            return end - begin;
+            return Ok(end - begin);
         }
-        let mut found = 0;
-        for (level, bit) in self.levels.iter().zip((0..self.levels.len()).rev()) {
+        let (levels, mut found) = (self.levels()?, 0);
+        for (level, bit) in levels.iter().zip((0..levels.len()).rev()) {
             let (ones_begin, ones_end) = (level.ones(begin), level.ones(end));
             if limit >> bit & 1 == 1 {
                 found += (end - begin) - (ones_end - ones_begin);
@@ -140,13 +162,13 @@ impl RankTree {
                 (begin, end) = (begin - ones_begin, end - ones_end);
             }
         }
-        found
+        Ok(found)
     }
 
-    /// Bytes held.
+    /// Bytes held, levels among them whether they are there or not.
     pub(super) fn memory_size(&self) -> usize {
-        let levels = self.levels.iter().map(|level| level.words.len() * 12).sum::<usize>();
-        levels + (self.places.len() + self.counted.len()) * 4
+        let level = (self.ranks.len() / 64 + 1) * 12;
+        level * self.bits() as usize + (self.places.len() + self.counted.len() + self.ranks.len()) * 4
     }
 }
 
@@ -165,14 +187,16 @@ impl DistinctTree {
         let mut places: Vec<u32> = (0..before.len() as u32).filter(|&place| counts(place as usize)).collect();
         places.sort_unstable_by_key(|&place| (before[place as usize], place));
         let by_rank = places.iter().map(|&place| before[place as usize]).collect();
-        Ok(Self { tree: RankTree::new(places, before.len())?, before: by_rank })
+        let tree = RankTree::new(places, before.len());
+        tree.levels()?;
+        Ok(Self { tree, before: by_rank })
     }
 
     /// The number of different values in a frame of one range.
-    pub(super) fn count(&self, begin: u32, end: u32) -> i64 {
+    pub(super) fn count(&self, begin: u32, end: u32) -> Result<i64> {
         let first = self.before.partition_point(|before| *before <= begin) as u32;
         let place = |place: u32| self.tree.counted[place as usize];
-        i64::from(self.tree.below((place(begin), place(end.max(begin))), first))
+        self.tree.below((place(begin), place(end.max(begin))), first).map(i64::from)
     }
 
     /// Bytes held.
@@ -181,17 +205,24 @@ impl DistinctTree {
     }
 }
 
-/// Frames whose rows are found in a tree.
+/// Frames whose rows are found by their rank.
 pub(super) struct Frames<'a> {
     tree: &'a RankTree,
     /// How many ranges each frame has.
     parts: usize,
     ranges: Vec<[(u32, u32); RANGES_MAX]>,
+    by: By<'a>,
+}
+
+/// What finds ranks.
+enum By<'a> {
+    Levels(&'a [Level]),
+    Sliding(RefCell<SlidingRanks<'a>>),
 }
 
 impl<'a> Frames<'a> {
     /// The frames of some rows, of which each is of a range of each of `ranges`.
-    pub(super) fn new(tree: &'a RankTree, ranges: &[Ranges]) -> Self {
+    pub(super) fn new(tree: &'a RankTree, ranges: &[Ranges]) -> Result<Self> {
         let frames = ranges.first().map_or(0, |ranges| ranges.begin.len());
         let of = |frame: usize| {
             let mut own = [(0, 0); RANGES_MAX];
@@ -199,7 +230,14 @@ impl<'a> Frames<'a> {
             own.iter_mut().zip(parts).for_each(|(own, part)| *own = part);
             tree.ranges(&own)
         };
-        Self { tree, parts: ranges.len().min(RANGES_MAX), ranges: (0..frames).map(of).collect() }
+        let parts = ranges.len().min(RANGES_MAX);
+        let ranges: Vec<_> = (0..frames).map(of).collect();
+        let by = if parts == 1 && is_sliding(ranges.iter().map(|ranges| ranges[0])) {
+            By::Sliding(RefCell::new(SlidingRanks::new(&tree.ranks)))
+        } else {
+            By::Levels(tree.levels()?)
+        };
+        Ok(Self { tree, parts, ranges, by })
     }
 }
 
@@ -213,8 +251,12 @@ impl RankedFrames for Frames<'_> {
     }
 
     fn row(&self, frame: usize, rank: usize) -> u32 {
-        let mut ranges = self.ranges[frame];
-        self.tree.nth(&mut ranges[..self.parts], rank as u32)
+        let (mut ranges, index) = (self.ranges[frame], rank as u32);
+        let rank = match &self.by {
+            By::Levels(levels) => RankTree::nth(levels, &mut ranges[..self.parts], index),
+            By::Sliding(sliding) => sliding.borrow_mut().nth(ranges[0], index),
+        };
+        self.tree.places[rank as usize]
     }
 }
 
@@ -236,7 +278,7 @@ mod tests {
                     let values: std::collections::HashSet<usize> =
                         (begin..end).filter(|&place| counts(place)).map(value).collect();
                     assert_eq!(
-                        tree.count(begin as u32, end as u32),
+                        tree.count(begin as u32, end as u32).unwrap(),
                         values.len() as i64,
                         "{begin}..{end} of {len}"
                     );
@@ -252,7 +294,7 @@ mod tests {
             let counts = |place: usize| place % 5 != 3;
             let mut places: Vec<u32> = (0..len as u32).filter(|&place| counts(place as usize)).collect();
             places.sort_by_key(|&place| (value(place as usize), place));
-            let tree = RankTree::new(places.clone(), len).unwrap();
+            let tree = RankTree::new(places.clone(), len);
             for begin in 0..=len {
                 for end in (begin..=len).step_by(3) {
                     let hole = (begin + (end - begin) / 3, begin + (end - begin) / 2);
@@ -261,9 +303,31 @@ mod tests {
                         |place: &u32| frame.iter().any(|(begin, end)| (*begin..*end).contains(place));
                     let rows: Vec<u32> = places.iter().copied().filter(within).collect();
                     let ranges = frame.map(|(begin, end)| Ranges { begin: vec![begin], end: vec![end] });
-                    let frames = Frames::new(&tree, &ranges);
+                    let frames = Frames::new(&tree, &ranges).unwrap();
                     let found: Vec<u32> = (0..frames.row_count(0)).map(|rank| frames.row(0, rank)).collect();
                     assert_eq!(found, rows, "of {len}: {frame:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn frames_that_slide_have_the_rows_of_those_found_by_levels() {
+        let len = 700usize;
+        let value = |place: usize| place * 7919 % 101;
+        let mut places: Vec<u32> = (0..len as u32).filter(|place| place % 5 != 3).collect();
+        places.sort_by_key(|&place| (value(place as usize), place));
+        let tree = RankTree::new(places, len);
+        for (before, behind) in [(0, 1), (9, 1), (99, 1), (50, 50), (3, 0), (1000, 1)] {
+            let begin = (0..len as u32).map(|row| row.saturating_sub(before)).collect();
+            let end = (0..len as u32).map(|row| (row + behind).min(len as u32)).collect();
+            let frames = Frames::new(&tree, &[Ranges { begin, end }]).unwrap();
+            assert!(matches!(frames.by, By::Sliding(_)));
+            let levels = tree.levels().unwrap();
+            for frame in 0..len {
+                for rank in 0..frames.row_count(frame) {
+                    let expected = RankTree::nth(levels, &mut frames.ranges[frame].clone()[..1], rank as u32);
+                    assert_eq!(frames.row(frame, rank), tree.places[expected as usize], "{frame} {rank}");
                 }
             }
         }
