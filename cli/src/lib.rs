@@ -9,6 +9,7 @@
 //! - `progress`, `timer`: what is shown while a statement runs and behind it.
 
 mod args;
+mod copy_in;
 mod dot;
 mod interrupt;
 mod line;

@@ -5,6 +5,7 @@
 
 use crate::EXIT_ERROR;
 use crate::args::Args;
+use crate::copy_in::{CopyIn, Rows};
 use crate::interrupt;
 use crate::output::{self, Output};
 use crate::progress::Watch;
@@ -212,7 +213,12 @@ impl Session {
             };
             splitter.push(if lines == 1 { text.trim_start_matches('\u{feff}') } else { text });
             while let Some(piece) = splitter.next_piece() {
-                self.run_piece(&piece, source);
+                match copy_in_of(&piece) {
+                    Some((copy, line)) => {
+                        self.copy_in(&copy, line, &mut reader, &mut splitter, &mut lines, source)
+                    }
+                    None => self.run_piece(&piece, source),
+                }
                 if self.is_over || (source.stops && self.code != 0) {
                     return;
                 }
@@ -221,6 +227,24 @@ impl Session {
         while let (false, Some(piece)) = (self.is_over, splitter.finish()) {
             self.run_piece(&piece, source);
         }
+    }
+
+    /// Runs a COPY whose rows are the next lines.
+    fn copy_in(
+        &mut self,
+        copy: &CopyIn,
+        line: usize,
+        reader: &mut impl BufRead,
+        splitter: &mut Splitter,
+        lines: &mut usize,
+        source: &Source,
+    ) {
+        splitter.skip_lines(0);
+        let before = *lines;
+        let rows = Rows::read(reader, copy.form, lines);
+        splitter.skip_lines(*lines - before);
+        let outcome = rows.and_then(|rows| self.statement(&copy.statement(&rows.path), line));
+        self.settle(outcome, source);
     }
 
     /// Runs what was typed at a terminal.
@@ -499,5 +523,13 @@ fn of_rows(failure: Failure, line: usize) -> Failure {
             Err(error) => Failure::Output(error),
         },
         failure => failure,
+    }
+}
+
+/// A COPY of the rows behind it, and its line.
+fn copy_in_of(piece: &Piece) -> Option<(CopyIn, usize)> {
+    match piece {
+        Piece::Statement { text, line } => CopyIn::of(text).map(|copy| (copy, *line)),
+        Piece::Command { .. } => None,
     }
 }

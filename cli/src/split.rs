@@ -75,6 +75,10 @@ impl Splitter {
                         }
                     }
                     if byte == b';' {
+                        if is_within_trigger(&self.text[..at]) {
+                            self.seen += 1;
+                            continue;
+                        }
                         return Some(self.statement(at));
                     }
                     self.step(at, byte)?;
@@ -145,6 +149,12 @@ impl Splitter {
         let end = self.text.len();
         self.text.push(';');
         Some(self.statement(end))
+    }
+
+    /// The rest of the line is nothing, and so many lines were read by somebody else.
+    pub fn skip_lines(&mut self, lines: usize) {
+        self.drop_text(self.text.len());
+        self.line += lines;
     }
 
     /// Forgets what has begun.
@@ -233,6 +243,24 @@ impl Splitter {
     }
 }
 
+/// Whether a `;` behind this text is one between the statements of a trigger of SQLite, which end with `; END`.
+fn is_within_trigger(text: &str) -> bool {
+    let mut words = text.split_whitespace();
+    let mut next_is = |wanted: &str| words.next().is_some_and(|word| word.eq_ignore_ascii_case(wanted));
+    if !next_is("create") {
+        return false;
+    }
+    let mut words =
+        words.skip_while(|word| ["temp", "temporary"].iter().any(|known| word.eq_ignore_ascii_case(known)));
+    let is_trigger = words.next().is_some_and(|word| word.eq_ignore_ascii_case("trigger"));
+    let has_body = words.any(|word| word.eq_ignore_ascii_case("begin"));
+    let before_end = text.trim_end().len().checked_sub(3).and_then(|at| {
+        let (before, end) = text.trim_end().split_at_checked(at)?;
+        end.eq_ignore_ascii_case("end").then(|| before.trim_end())
+    });
+    is_trigger && has_body && !before_end.is_some_and(|before| before.ends_with(';'))
+}
+
 fn breaks(text: &str) -> usize {
     text.bytes().filter(|b| *b == b'\n').count()
 }
@@ -293,6 +321,16 @@ mod tests {
         assert_eq!(pieces(&format!("{create} {body}; x")), [format!("1: {create} {body}"), "4: x".into()]);
         assert_eq!(pieces("SELECT {'a': 1}; x"), ["1: SELECT {'a': 1}", "1: x"]);
         assert_eq!(pieces(&format!("{create} {{ ;")), [format!("1: {create} {{ ;")]);
+    }
+
+    #[test]
+    fn triggers_of_sqlite_are_whole() {
+        let trigger = "CREATE TEMP TRIGGER g AFTER INSERT ON t BEGIN DELETE FROM a; SELECT CASE 1 WHEN 1 THEN 2 END; END";
+        assert_eq!(pieces(&format!("{trigger}; x")), [format!("1: {trigger}"), "1: x".into()]);
+        assert_eq!(
+            pieces("CREATE TABLE trigger_begin (a); x"),
+            ["1: CREATE TABLE trigger_begin (a)", "1: x"]
+        );
     }
 
     #[test]

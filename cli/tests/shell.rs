@@ -412,3 +412,42 @@ fn code_that_may_not_run_yet_is_told_of_when_it_is_made() {
     assert_eq!(notes.len(), 1, "{}", ran.err);
     assert!(notes[0].contains("\"f\"") && notes[0].contains("SET allow_python = true"), "{}", ran.err);
 }
+
+/// Rows behind COPY ... FROM STDIN are no statements, whether they can be loaded or not.
+#[test]
+fn rows_behind_a_copy_are_loaded() {
+    let place = Place::new("copy-in");
+    let script = "CREATE TABLE keep AS SELECT 1 a; CREATE TABLE c (a VARCHAR, b INTEGER);\n\
+                  COPY c (a, b) FROM stdin;\nx; DROP TABLE keep; --\t1\n\\N\t\\N\na\\tb \"q\"\t3\n\t4\n\\.\n\
+                  COPY c FROM STDIN WITH (FORMAT csv, HEADER);\na,b\n\"it, is\",5\n\\.\n\
+                  SELECT count(*) FROM keep;\nSELECT coalesce(a, 'none') AS a, b FROM c ORDER BY b NULLS FIRST;\n";
+    let shown = place.run(&["-csv", "-noheader"], script).fine();
+    assert_eq!(shown, "1\nnone,\n\"x; DROP TABLE keep; --\",1\n\"a\tb \"\"q\"\"\",3\n\"\",4\n\"it, is\",5\n");
+    let ran = place.run(&["-csv", "-noheader"], "COPY nothing FROM stdin;\nSELECT 1;\n\\.\nSELECT 2;\n");
+    assert!(ran.err.contains("nothing"), "{}", ran.err);
+    assert_eq!(ran.out, "2\n");
+}
+
+#[test]
+fn a_trigger_of_sqlite_is_one_statement() {
+    let place = Place::new("trigger");
+    let script = "CREATE TABLE a AS SELECT 1 i;\nBEGIN;\nINSERT INTO a VALUES (2);\n\
+                  CREATE TRIGGER g AFTER INSERT ON a BEGIN DELETE FROM a WHERE i = 1; END;\nROLLBACK;\nFROM a;\n";
+    let ran = place.run(&["-csv", "-noheader"], script);
+    assert_eq!(ran.out, "1\n", "{}", ran.err);
+    assert_eq!(ran.err.matches("Error").count(), 1, "{}", ran.err);
+}
+
+/// What other programs wrote to the same file before stays, and what they write afterwards comes behind.
+#[test]
+#[cfg(unix)]
+fn copy_to_standard_output_takes_its_turn() {
+    let place = Place::new("stdout");
+    let file = place.path("o");
+    let program = env!("CARGO_BIN_EXE_inlay");
+    let line = format!(
+        "(echo first; {program} -c \"COPY (FROM range(2)) TO '/dev/stdout' (FORMAT csv)\"; echo last) > '{file}'"
+    );
+    assert!(std::process::Command::new("sh").args(["-c", &line]).status().unwrap().success());
+    assert_eq!(place.read("o"), "first\nrange\n0\n1\nlast\n");
+}
