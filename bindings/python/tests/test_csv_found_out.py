@@ -121,3 +121,22 @@ def test_the_prompt_reads_the_file_as_it_was_sniffed(
     assert again.fetchall() == direct.fetchall()
     if expected is not None:
         assert again.fetchall() == expected
+
+
+def test_a_header_is_one_also_where_the_table_has_other_names(con: inlay.Connection, tmp_path: Path) -> None:
+    path = tmp_path / "h.csv"
+    path.write_text("id,name\n1,Ann\n")
+    con.execute("CREATE TABLE t (code VARCHAR, name VARCHAR)")
+    con.execute(f"COPY t FROM '{path}'")
+    assert con.execute("FROM t").fetchall() == [("1", "Ann")]
+
+
+def test_columns_are_not_swapped(con: inlay.Connection, tmp_path: Path) -> None:
+    path = tmp_path / "h.csv"
+    path.write_text("b,a\nx,y\n")
+    con.execute("CREATE TABLE t (a VARCHAR, b VARCHAR)")
+    with pytest.raises(inlay.Error, match="names the columns in the order b, a, and a, b are expected"):
+        con.execute(f"COPY t FROM '{path}'")
+    con.execute(f"COPY t (b, a) FROM '{path}'")
+    con.execute(f"COPY t FROM '{path}' (HEADER false)")
+    assert con.execute("FROM t").fetchall() == [("y", "x"), ("b", "a"), ("x", "y")]

@@ -61,3 +61,10 @@ def test_documents_whose_keys_differ_are_maps(con: inlay.Connection, tmp_path: P
         expected = theirs.read_json(str(path))
         assert (ours.columns, ours.types) == (expected.columns, [str(ty) for ty in expected.types])
         assert ours.fetchall() == expected.fetchall()
+
+
+@pytest.mark.parametrize("bad", ["not json", '{"a":2', "{", "]", '"'])
+def test_a_line_that_is_no_document_is_one_row(con: inlay.Connection, tmp_path: Path, bad: str) -> None:
+    path = tmp_path / "bad.json"
+    path.write_text(f'{{"a":1}}\n{bad}\n{{"a":3}}\n')
+    assert con.execute(f"FROM read_json('{path}', ignore_errors=true)").fetchall() == [(1,), (None,), (3,)]

@@ -384,7 +384,9 @@ fn type_of<'a>(values: impl Iterator<Item = &'a str> + Clone) -> LogicalType {
     let is_written_so = |value: &str, ty: &LogicalType| match ty {
         LogicalType::BigInt => {
             let digits = value.strip_prefix('-').unwrap_or(value);
-            !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+            // Digits behind a zero are rather a name, as in CSV: `zip=01234`.
+            let is_code = digits.len() > 1 && digits.starts_with('0');
+            !digits.is_empty() && !is_code && digits.bytes().all(|byte| byte.is_ascii_digit())
         }
         LogicalType::Date => !value.contains(':'),
         LogicalType::Timestamp | LogicalType::TimestampTz => {
@@ -582,6 +584,8 @@ mod tests {
         );
         assert_eq!(partitions_of("a=1.csv"), []);
         assert_eq!(type_of(["1", "22"].into_iter()), LogicalType::BigInt);
+        assert_eq!(type_of(["01234", "501"].into_iter()), LogicalType::Varchar);
+        assert_eq!(type_of(["0", "-10"].into_iter()), LogicalType::BigInt);
         assert_eq!(type_of(["2024-01-01"].into_iter()), LogicalType::Date);
         assert_eq!(type_of(["1", "x"].into_iter()), LogicalType::Varchar);
         assert_eq!(type_of(["1.5"].into_iter()), LogicalType::Varchar);

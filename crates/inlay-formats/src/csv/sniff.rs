@@ -223,6 +223,9 @@ impl<'a> TypeSample<'a> {
         let first = self.first.clone().unwrap_or_default();
         let widest = if options.null_padding { self.widths.iter().max().copied().unwrap_or(0) } else { 0 };
         let width = given.map_or(first.len().max(1).max(widest), Vec::len);
+        if let (None, Some(columns)) = (options.header, given) {
+            check_order(&first, columns, file)?;
+        }
         let has_header = options.header.unwrap_or_else(|| self.looks_like_header(&first, given));
         let found: Vec<Candidates> = (0..width).map(|index| self.merged(index, has_header)).collect();
         let mut columns: Vec<(String, LogicalType)> = match given {
@@ -304,7 +307,9 @@ impl<'a> TypeSample<'a> {
                     && !of_type(self.of_first.get(index), ty)
                     && of_type(self.of_rest.get(index), ty)
             };
-            return all_same || self.records > 1 && columns.iter().enumerate().any(is_name);
+            return all_same
+                || self.records > 1
+                    && (columns.iter().enumerate().any(is_name) || self.has_text_above_values(first.len()));
         }
         if self.records == 0 {
             // Empty lines are no rows.
@@ -314,18 +319,16 @@ impl<'a> TypeSample<'a> {
             // A single record: values are data, texts alone are names.
             return self.of_first.iter().all(|c| self.types.best(c) == LogicalType::Varchar);
         }
-        let types = self.of_rest.iter().map(|c| self.types.best(c));
-        let mut all_text = true;
-        for (ty, own) in types.zip(&self.of_first) {
-            if ty == LogicalType::Varchar {
-                continue;
-            }
-            all_text = false;
-            if own.any_value && !self.types.may_be(own, &ty) {
-                return true;
-            }
-        }
-        all_text || self.names_are_years(first)
+        let all_text = self.of_rest.iter().all(|c| self.types.best(c) == LogicalType::Varchar);
+        all_text || self.has_text_above_values(first.len()) || self.names_are_years(first)
+    }
+
+    /// Whether the first record has a text in a column whose values are something else, whatever they are read as.
+    fn has_text_above_values(&self, width: usize) -> bool {
+        self.of_rest.iter().zip(&self.of_first).take(width).any(|(rest, own)| {
+            let ty = self.types.best(rest);
+            ty != LogicalType::Varchar && own.any_value && !self.types.may_be(own, &ty)
+        })
     }
 
     /// Whether the first record has years above numbers that are none, and texts above texts: `country, 2019, 2020`.
@@ -344,6 +347,25 @@ impl<'a> TypeSample<'a> {
             years.is_sorted_by(|left, right| left < right) || years.is_sorted_by(|left, right| left > right);
         texts > 0 && years.len() > 1 && is_row
     }
+}
+
+/// An error where the first record names the columns that are wanted, in another order: their values would be swapped.
+fn check_order(first: &[Option<String>], columns: &[(String, LogicalType)], file: &InputFile) -> Result<()> {
+    let names: Vec<String> = first.iter().flatten().map(|name| name.to_lowercase()).collect();
+    let wanted: Vec<String> = columns.iter().map(|(name, _)| name.to_lowercase()).collect();
+    let (mut own, mut others) = (names.clone(), wanted.clone());
+    own.sort_unstable();
+    others.sort_unstable();
+    if names == wanted || own != others || names.len() < 2 {
+        return Ok(());
+    }
+    let message = format!(
+        "the first line names the columns in the order {}, and {} are expected: name them as the file does, or say \
+         header = false if it is no header",
+        first.iter().flatten().cloned().collect::<Vec<_>>().join(", "),
+        columns.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
+    );
+    Err(Error::MalformedFile { path: file.path.clone(), line: Some(1), message })
 }
 
 /// The year that four digits are, of those that tables have columns for.

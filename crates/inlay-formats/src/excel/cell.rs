@@ -1,7 +1,7 @@
 //! What a cell holds, and what becomes of it in a column of a type.
 
 use inlay_kernels::cast_value;
-use inlay_types::{LogicalType, Value};
+use inlay_types::{Interval, LogicalType, Value};
 use std::fmt;
 
 /// Days from Excel's day 0 to 1970-01-01.
@@ -15,6 +15,8 @@ pub(super) enum Shape {
     Date,
     Time,
     Timestamp,
+    /// Hours beyond a day: `[h]:mm`.
+    Duration,
 }
 
 /// What a cell holds. Dates are numbers of days since Excel's day 0.
@@ -32,7 +34,8 @@ impl Shape {
     pub fn of_format(code: &str, id: Option<u32>) -> Self {
         match id {
             Some(14..=17) => return Self::Date,
-            Some(18..=21 | 45..=47) => return Self::Time,
+            Some(46) => return Self::Duration,
+            Some(18..=21 | 45 | 47) => return Self::Time,
             Some(22) => return Self::Timestamp,
             _ => {}
         }
@@ -48,7 +51,9 @@ impl Shape {
                     // `[h]` counts hours; `[Red]` and `[$-409]` are no parts of a time.
                     let inside: String = letters.by_ref().take_while(|&c| c != ']').collect();
                     let is_count = !inside.is_empty() && inside.chars().all(|c| "hmsHMS".contains(c));
-                    has_time |= is_count;
+                    if is_count {
+                        return Self::Duration;
+                    }
                 }
                 'y' | 'Y' | 'd' | 'D' => has_date = true,
                 'h' | 'H' | 's' | 'S' => has_time = true,
@@ -74,6 +79,7 @@ impl Cell {
             Self::Number(_, Shape::Date) => LogicalType::Date,
             Self::Number(_, Shape::Time) => LogicalType::Time,
             Self::Number(_, Shape::Timestamp) => LogicalType::Timestamp,
+            Self::Number(_, Shape::Duration) => LogicalType::Interval,
             Self::Text(_) | Self::Error(_) => LogicalType::Varchar,
             Self::Bool(_) => LogicalType::Boolean,
         }
@@ -82,14 +88,19 @@ impl Cell {
     /// The cell as a value of a type; `None` if it is none.
     pub fn value(&self, ty: &LogicalType) -> Option<Value> {
         match (self, ty) {
-            (Self::Number(number, _), LogicalType::Double) => Some(Value::Double(*number)),
-            (Self::Number(days, _), LogicalType::Date) => Some(Value::Date(date(*days)?)),
-            (Self::Number(days, _), LogicalType::Timestamp) => Some(Value::Timestamp(timestamp(*days)?)),
-            (Self::Number(days, _), LogicalType::Time) => {
-                Some(Value::Time(timestamp(*days)?.rem_euclid(DAY_MICROS as i64)))
+            (Self::Number(number, Shape::Number), LogicalType::Double) => Some(Value::Double(*number)),
+            (Self::Number(days, shape), ty)
+                if *shape != Shape::Number && !matches!(ty, LogicalType::Varchar) =>
+            {
+                moment(*days, *shape, ty)
             }
             (Self::Bool(value), LogicalType::Boolean) => Some(Value::Boolean(*value)),
-            (Self::Bool(value), LogicalType::Double) => Some(Value::Double(f64::from(u8::from(*value)))),
+            (Self::Number(number, _), LogicalType::Boolean) if *number == 0.0 => Some(Value::Boolean(false)),
+            (Self::Number(number, _), LogicalType::Boolean) => {
+                (*number == 1.0).then_some(Value::Boolean(true))
+            }
+            (Self::Number(..), ty) if ty.is_temporal() => None,
+            (Self::Bool(_), ty) if ty.is_numeric() || ty.is_temporal() => None,
             (Self::Text(text), LogicalType::Varchar) => Some(Value::Varchar(text.clone())),
             (Self::Text(text), ty) if text.is_empty() => {
                 cast_value(&Value::Varchar(String::new()), ty).ok().or(Some(Value::Null))
@@ -100,6 +111,30 @@ impl Cell {
             _ => cast_value(&Value::Varchar(self.to_string()), ty).ok(),
         }
     }
+}
+
+/// What is shown as a date or time, as a value of such a type, if nothing of it is lost.
+fn moment(days: f64, shape: Shape, ty: &LogicalType) -> Option<Value> {
+    if ty.is_numeric() || *ty == LogicalType::Boolean {
+        return None;
+    }
+    let is_day = matches!(shape, Shape::Date | Shape::Timestamp);
+    if *ty == LogicalType::Interval {
+        let millis = (days * DAY_MICROS / 1000.0).round();
+        let micros = (!is_day && millis.abs() < 4e14).then_some(millis as i64 * 1000)?;
+        return Some(Value::Interval(Interval { months: 0, days: 0, micros }));
+    }
+    let micros = timestamp(days)?;
+    let time = micros.rem_euclid(DAY_MICROS as i64);
+    if *ty == LogicalType::Date {
+        let is_whole = shape == Shape::Date || shape == Shape::Timestamp && time == 0;
+        return if is_whole { date(days).map(Value::Date) } else { None };
+    }
+    if matches!(ty, LogicalType::Time | LogicalType::TimeTz) {
+        let is_time = shape == Shape::Time && (0.0..1.0).contains(&days);
+        return if is_time { cast_value(&Value::Time(time), ty).ok() } else { None };
+    }
+    if is_day { cast_value(&Value::Timestamp(micros), ty).ok() } else { None }
 }
 
 /// Days since 1970 of Excel's day; there was no February 29 in 1900, which Excel has.
@@ -143,7 +178,7 @@ mod tests {
         for (code, shape) in [
             ("yyyy-mm-dd", Shape::Date),
             ("hh:mm:ss", Shape::Time),
-            ("[h]:mm", Shape::Time),
+            ("[h]:mm", Shape::Duration),
             ("yyyy\\-mm\\-dd\\ hh:mm", Shape::Timestamp),
             ("[$-409]d/m/yyyy", Shape::Date),
             ("mmm", Shape::Date),
@@ -152,6 +187,23 @@ mod tests {
             assert_eq!(Shape::of_format(code, None), shape, "{code}");
         }
         assert_eq!(Shape::of_format("", Some(22)), Shape::Timestamp);
+    }
+
+    #[test]
+    fn a_cell_of_another_kind_is_no_value() {
+        let of = |days: f64, shape, ty| Cell::Number(days, shape).value(&ty).map(|value| value.to_string());
+        assert_eq!(of(45_000.75, Shape::Timestamp, LogicalType::Date), None);
+        assert_eq!(of(45_000.0, Shape::Timestamp, LogicalType::Date).as_deref(), Some("2023-03-15"));
+        assert_eq!(of(45_000.0, Shape::Date, LogicalType::Timestamp).as_deref(), Some("2023-03-15 00:00:00"));
+        assert_eq!(of(5.0, Shape::Number, LogicalType::Timestamp), None);
+        assert_eq!(of(45_000.5, Shape::Timestamp, LogicalType::Time), None);
+        assert_eq!(of(0.4375, Shape::Time, LogicalType::Timestamp), None);
+        assert_eq!(of(45_000.5, Shape::Timestamp, LogicalType::Double), None);
+        assert_eq!(of(1.5, Shape::Time, LogicalType::Time), None);
+        assert_eq!(of(1.5, Shape::Duration, LogicalType::Interval).as_deref(), Some("36:00:00"));
+        assert_eq!(of(2.0, Shape::Number, LogicalType::Boolean), None);
+        assert_eq!(of(1.0, Shape::Number, LogicalType::Boolean).as_deref(), Some("true"));
+        assert_eq!(Cell::Bool(true).value(&LogicalType::Double), None);
     }
 
     #[test]

@@ -227,7 +227,7 @@ fn cell_of(cell: &DataRef<'_>, shape: Shape, epoch: f64) -> Option<Cell> {
         DataRef::Bool(value) => Cell::Bool(*value),
         DataRef::DateTime(value) => {
             let days = value.as_f64();
-            let days = if shape == Shape::Time { days } else { days + epoch };
+            let days = if matches!(shape, Shape::Time | Shape::Duration) { days } else { days + epoch };
             Cell::Number(days, shape)
         }
         DataRef::DateTimeIso(text) | DataRef::DurationIso(text) => Cell::Text(text.clone()),

@@ -138,7 +138,7 @@ fn found_columns(files: &Arc<[InputFile]>, options: &JsonOptions) -> Result<(Vec
     for file in files.iter().take(files_max) {
         let mut left = options.sample_size;
         let path = &file.path;
-        let mut documents = Splitter::new(file.look()?, path, options.format);
+        let mut documents = Splitter::new(file.look()?, path, options.format).tolerant(options.ignore_errors);
         while let Some(chunk) = documents.next_chunk()? {
             has_more |= chunk.len() > left;
             for index in 0..chunk.len().min(left) {

@@ -57,7 +57,8 @@ impl JsonScan {
             }
             self.request.interrupt.check()?;
             let Some(file) = self.files.get(open.next_file) else { return Ok(None) };
-            open.splitter = Some(Splitter::new(file.read()?, &file.path, self.format));
+            let splitter = Splitter::new(file.read()?, &file.path, self.format);
+            open.splitter = Some(splitter.tolerant(self.reader.ignore_errors));
             open.next_file += 1;
         }
     }

@@ -87,6 +87,8 @@ pub(super) struct Splitter {
     at_end: bool,
     place: Place,
     line: u64,
+    /// Whether documents that are none are passed over, for which they have to stand on lines of their own.
+    is_tolerant: bool,
     /// Of a long document that is being read.
     held: Option<Reservation>,
 }
@@ -102,8 +104,28 @@ impl Splitter {
             at_end: false,
             place: Place::Start,
             line: 1,
+            is_tolerant: false,
             held: None,
         }
+    }
+
+    /// With `ignore_errors`, a file that is not said to be otherwise has a document per line if its first line is one: where
+    /// a document that is none ends, nobody knows.
+    pub fn tolerant(mut self, is_tolerant: bool) -> Self {
+        self.is_tolerant = is_tolerant;
+        self
+    }
+
+    /// Whether the line that begins here is a whole object; `None` if its end is not there yet.
+    fn is_line_of_its_own(&self) -> Option<bool> {
+        let rest = &self.bytes[self.at..];
+        let line = match memchr::memchr(b'\n', rest) {
+            Some(end) => &rest[..end],
+            None if self.at_end => rest,
+            None => return None,
+        };
+        let is_whole = end_of_value(line).is_some_and(|end| line[end..].iter().all(u8::is_ascii_whitespace));
+        Some(is_whole && line.starts_with(b"{"))
     }
 
     /// The next documents; `None` behind the last one.
@@ -187,6 +209,16 @@ impl Splitter {
                     let is_array = *first == b'[';
                     if self.format == Format::Array && !is_array {
                         return Err(self.malformed("format = 'array' wants a file that begins with ["));
+                    }
+                    if self.is_tolerant && self.format == Format::Auto && !is_array {
+                        match self.is_line_of_its_own() {
+                            Some(true) => self.format = Format::Lines,
+                            Some(false) => {}
+                            None => {
+                                self.more()?;
+                                continue;
+                            }
+                        }
                     }
                     self.place = Place::Documents;
                     if is_array && matches!(self.format, Format::Auto | Format::Array) {

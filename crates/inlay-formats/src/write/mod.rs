@@ -244,7 +244,11 @@ impl Target {
         }
         let is_stream = there.is_some_and(|there| !there.is_file() && !there.is_symlink());
         if is_stream || path.starts_with("/dev") {
-            let file = target.open(How::Append).map_err(|error| failed(&error))?;
+            let file = match standard_stream(to.path) {
+                Some(stream) => stream,
+                None => target.open(How::Append),
+            };
+            let file = file.map_err(|error| failed(&error))?;
             return Ok(Self::of(to, Place::Stream, file));
         }
         // Two threads may write a file of this name at once.
@@ -317,6 +321,24 @@ impl Target {
         }
         self.account.files.lock().push(self.path);
         Ok(())
+    }
+}
+
+/// The process' own stream of this name. Opened by its name it would be another opening, with a place of its own in a file that
+/// several programs write to one after the other.
+fn standard_stream(path: &str) -> Option<std::io::Result<File>> {
+    #[cfg(unix)]
+    {
+        use std::os::fd::AsFd;
+        let of = |name: &str, stream: &dyn AsFd| {
+            (path == name).then(|| stream.as_fd().try_clone_to_owned().map(File::from))
+        };
+        of("/dev/stdout", &std::io::stdout()).or_else(|| of("/dev/stderr", &std::io::stderr()))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        None
     }
 }
 
