@@ -387,9 +387,10 @@ impl Binder<'_> {
         let computed = self.computed_from(altering, index)?;
         let referred = self.referred_through(altering, index);
         if !cascade {
-            let own = altering.schema.foreign_keys.iter().find(|key| {
-                key.is_of_column(&altering.schema.name, &name) && !key.columns.contains(&index)
-            });
+            let own =
+                altering.schema.foreign_keys.iter().find(|key| {
+                    key.is_of_column(&altering.schema.name, &name) && !key.columns.contains(&index)
+                });
             let dependent = match (computed.first(), own, referred.first()) {
                 (Some(&other), ..) => computed_name(&altering.schema.columns[other]),
                 (None, Some(own), _) => format!("foreign key \"{}\" of the table itself", own.name),

@@ -53,7 +53,7 @@ pub(super) fn expanded(list: &[ast::Expr]) -> Cow<'_, [ast::Expr]> {
 }
 
 impl Binder<'_> {
-    fn constant_value(&self, constants: &Constants, index: usize) -> Result<Value> {
+    pub(super) fn constant_value(&self, constants: &Constants, index: usize) -> Result<Value> {
         // Most are one of these.
         if let Some(text) = constants.plain_string(index) {
             return Ok(Value::Varchar(text.into()));

@@ -276,9 +276,9 @@ impl Binder<'_> {
     ) -> Result<()> {
         let ColumnOrigin::Computed(expr, _) = &column.origin else { return Ok(()) };
         let value = self.row_expr(schema, expr, "a generated column")?;
-        if !value.is_deterministic() {
+        if let Some(because) = super::indexed::changing_part(&value, true) {
             let message = "a generated column must have the same value each time it is computed";
-            return Err(self.at(Error::bind(message), expr.pos));
+            return Err(self.at(Error::bind(message).with_hint(because), expr.pos));
         }
         let ty = schema.columns[index].ty.clone();
         self.assigned(value.clone(), ty, expr.pos)?;
@@ -507,7 +507,9 @@ impl Binder<'_> {
         // Bound once here, so that a mistake shows at creation.
         // Names mean what they will mean when the view is read.
         let stored_in = self.stored_in.replace(super::object::Home::of(&database, &key));
+        self.made_view = Some((database.clone(), key.clone()));
         let bound = self.query(&create.query);
+        self.made_view = None;
         self.stored_in = stored_in;
         let bound = bound?;
         if let Some(surplus) = create.columns.get(bound.output.len()) {

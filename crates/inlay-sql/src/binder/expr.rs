@@ -6,7 +6,7 @@ use super::nested::fields_behind;
 use super::scope::Resolved;
 use super::subquery::compare_op;
 use super::{Binder, with_stack};
-use crate::parser::ast::{self, BinaryOp, ExprKind, Literal, Pos, UnaryOp};
+use crate::parser::ast::{self, BinaryOp, Constants, ExprKind, Literal, Pos, UnaryOp};
 use crate::plan::{CompareOp, Expr};
 use inlay_functions::registry::{resolve_scalar, scalar_exists};
 use inlay_kernels::function::Volatility;
@@ -339,6 +339,11 @@ impl Binder<'_> {
         if collation.is_none() && self.implied_collation(&bound).is_some() {
             collation = self.implied_steps(&bound, pos)?;
         }
+        if let Some(constants) = constants.filter(|constants| self.compares_by_kind(&bound, constants)) {
+            let items = (0..constants.len()).map(|index| self.constant_value(constants, index));
+            let items = items.map(|value| value.map(literal_of)).collect::<Result<_>>()?;
+            return self.equals_one_of(bound, items, pos);
+        }
         let list = match constants {
             Some(constants) if collation.is_none() && self.implied_steps(&bound, pos)?.is_none() => {
                 return self.in_constants(bound, constants, pos);
@@ -362,6 +367,9 @@ impl Binder<'_> {
         if let [only] = items.as_slice() {
             return self.comparison(CompareOp::Eq, bound, only.clone(), pos);
         }
+        if mixes_texts(std::iter::once(&bound).chain(&items)) {
+            return self.equals_one_of(bound, items, pos);
+        }
         // A type that every comparison on its own would use, or the one in which all meet.
         let all = || std::iter::once(&bound).chain(&items);
         let ty = self.common_type_of(all(), pos, "IN")?;
@@ -372,6 +380,30 @@ impl Binder<'_> {
             .zip(list.iter())
             .map(|(item, written)| self.cast_to(item, ty.clone(), written.pos));
         Ok(Expr::InList { input: Box::new(bound), list: list.collect::<Result<_>>()? })
+    }
+
+    /// Whether a text is looked for among literals of other types.
+    fn compares_by_kind(&self, input: &Expr, constants: &Constants) -> bool {
+        let is_text = input.ty() == LogicalType::Varchar && !matches!(input, Expr::Literal { .. });
+        let is_other = |index| {
+            !constants.is_string(index)
+                && self
+                    .constant_value(constants, index)
+                    .is_ok_and(|value| is_read_from_text(&value.logical_type()))
+        };
+        is_text && (0..constants.len()).any(is_other)
+    }
+
+    /// `input IN (items)` where texts meet other types: what is equal to one is among all, and `=` reads the text as the other.
+    fn equals_one_of(&mut self, input: Expr, items: Vec<Expr>, pos: Pos) -> Result<Expr> {
+        self.once(vec![input], |binder, input| {
+            let equal = items.into_iter().map(|item| {
+                let input =
+                    input.first().cloned().ok_or_else(|| Error::internal("a value that is computed once"))?;
+                binder.comparison(CompareOp::Eq, input, item, pos)
+            });
+            Ok(or(equal.collect::<Result<_>>()?))
+        })
     }
 
     /// A written CAST. Numbers stay unconverted here: what was cast has the type asked for, no narrower one.
@@ -566,4 +598,20 @@ pub(super) fn number(text: &str) -> Result<Value> {
     } else {
         text.parse().map(Value::Double).map_err(|_| invalid())
     }
+}
+
+fn literal_of(value: Value) -> Expr {
+    let ty = value.logical_type();
+    Expr::Literal { value, ty }
+}
+
+/// Whether a text beside a value of this type is read as one.
+fn is_read_from_text(ty: &LogicalType) -> bool {
+    ty.is_numeric() || ty.is_temporal() || matches!(ty, LogicalType::Boolean | LogicalType::Uuid)
+}
+
+/// Whether there are texts that are no literals, which adapt, and values that texts are read as.
+fn mixes_texts<'e>(values: impl Iterator<Item = &'e Expr> + Clone) -> bool {
+    let is_text = |value: &Expr| value.ty() == LogicalType::Varchar && !matches!(value, Expr::Literal { .. });
+    values.clone().any(is_text) && values.clone().any(|value| is_read_from_text(&value.ty()))
 }

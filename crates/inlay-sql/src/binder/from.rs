@@ -15,7 +15,7 @@ use crate::parser::limits::FROM_MAX;
 use crate::parser::parse_statement;
 use crate::plan::{ColumnId, CompareOp, Expr, JoinKind, Plan, ScanColumn, WindowExpr};
 use inlay_catalog::{
-    CatalogEntry, DefinitionKind, TableEntry, TableSource, ViewEntry, bare_name, near_names,
+    CatalogEntry, DefinitionKind, TEMPORARY, TableEntry, TableSource, ViewEntry, bare_name, near_names,
 };
 use inlay_types::{Candidates, Error, Result, Value};
 use std::collections::HashSet;
@@ -133,6 +133,9 @@ impl Binder<'_> {
             Err(_) if is_file_name(name) => None,
             found => found?,
         };
+        if let Some((database, _)) = &found {
+            self.check_outlives(database, name)?;
+        }
         match found {
             Some((database, CatalogEntry::Table(entry))) => {
                 let row_id = self.wanted_row_id();
@@ -169,6 +172,18 @@ impl Binder<'_> {
                 None => self.file(name, alias),
             },
         }
+    }
+
+    /// What a view in a file reads has to be there when the session is gone.
+    fn check_outlives(&self, database: &str, name: &ObjectName) -> Result<()> {
+        let is_lasting = self.made_view.as_ref().is_some_and(|(home, _)| !same_name(home, TEMPORARY));
+        if !is_lasting || !same_name(database, TEMPORARY) {
+            return Ok(());
+        }
+        let message =
+            format!("\"{name}\" is temporary: a view that reads it would be broken when the session ends");
+        let hint = "CREATE TEMP VIEW makes one that ends with it";
+        Err(self.at(Error::bind(message).with_hint(hint), name.pos()))
     }
 
     /// A stored table.
@@ -270,6 +285,13 @@ impl Binder<'_> {
                 view.name
             );
             return Err(self.at(Error::bind(message), pos));
+        }
+        let is_made =
+            |(home, name): &(String, String)| same_name(home, database) && same_name(name, &view.name);
+        if self.made_view.as_ref().is_some_and(is_made) {
+            let message = format!("view \"{}\" would be defined by itself", view.name);
+            let hint = "give the new view another name, or write what the old one stands for";
+            return Err(self.at(Error::bind(message).with_hint(hint), pos));
         }
         let statement = parse_statement(&view.sql)?;
         let crate::parser::ast::StatementKind::Query(query) = &statement.kind else {

@@ -112,7 +112,7 @@ impl Binder<'_> {
 
     /// Fails if the value of an expression is not the same in every session and at all times.
     fn check_indexable(&self, written: &ast::Expr, bound: &Expr) -> Result<()> {
-        let because = match changing_part(bound).or_else(|| self.macro_in(written)) {
+        let because = match changing_part(bound, false).or_else(|| self.macro_in(written)) {
             Some(because) => because,
             None => return Ok(()),
         };
@@ -248,15 +248,20 @@ impl Binder<'_> {
     }
 }
 
-/// Why the value of an expression is not the same at all times.
-fn changing_part(expr: &Expr) -> Option<String> {
+/// Why the value of an expression is not the same at all times; functions of the host that say that they are, are trusted or not.
+pub(super) fn changing_part(expr: &Expr, trusts_host: bool) -> Option<String> {
     let has_zone = |ty: &LogicalType| matches!(ty, LogicalType::TimestampTz | LogicalType::TimeTz);
     let zone = || Some("this one depends on the time zone of the session".to_string());
     match expr {
-        Expr::Call { function, .. } if function.external.is_some() => {
+        Expr::Call { function, .. } if !trusts_host && function.external.is_some() => {
             return Some(format!("function {} may be replaced", function.name));
         }
-        Expr::Call { function, .. } if function.volatility != Volatility::Immutable => {
+        Expr::Call { function, .. }
+            if function.volatility != Volatility::Immutable
+                && !(trusts_host
+                    && function.external.is_some()
+                    && function.volatility != Volatility::Volatile) =>
+        {
             return Some(format!("{} is not the same at each call", function.name));
         }
         Expr::Call { function, args, .. }
@@ -266,11 +271,11 @@ fn changing_part(expr: &Expr) -> Option<String> {
         }
         Expr::Cast { input, ty, .. } if has_zone(ty) || has_zone(&input.ty()) => return zone(),
         Expr::Lambda(lambda) => {
-            if let Some(found) = changing_part(&lambda.body) {
+            if let Some(found) = changing_part(&lambda.body, trusts_host) {
                 return Some(found);
             }
         }
         _ => {}
     }
-    expr.children().into_iter().find_map(changing_part)
+    expr.children().into_iter().find_map(|child| changing_part(child, trusts_host))
 }

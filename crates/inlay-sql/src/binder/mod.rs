@@ -204,6 +204,8 @@ struct Binder<'a> {
     /// Aggregate calls whose arguments are being bound, innermost last.
     aggregate_frames: Vec<AggregateFrame>,
     view_depth: usize,
+    /// Database and name of the view that the statement makes: it cannot be part of itself.
+    made_view: Option<(String, String)>,
     /// CTEs defined so far.
     cte_count: usize,
     /// How many CTEs belong to the queries and views that are being bound, one in another.
@@ -282,6 +284,7 @@ impl<'a> Binder<'a> {
             shared: Vec::new(),
             aggregate_frames: Vec::new(),
             view_depth: 0,
+            made_view: None,
             cte_count: 0,
             ctes_around: 0,
             relation_count: 0,

@@ -10,8 +10,8 @@ use super::scope::{Phase, Relation, Scope, same_name};
 use super::subquery::{Pending, attach};
 use super::{Binder, Output, name};
 use crate::parser::ast::{
-    BinaryOp, Distinct, Expr, ExprKind, FunctionCall, GroupBy, OrderBy, OrderItem, Pivot, PivotColumn, Pos,
-    QueryBody, Select, SelectItem, SortOrder, TableAlias, TableRef, Unpivot,
+    BinaryOp, Distinct, Expr, ExprKind, FunctionCall, GroupBy, Pivot, PivotColumn, Pos, QueryBody, Select,
+    SelectItem, TableAlias, TableRef, Unpivot,
 };
 use crate::plan::{Plan, statement::Query};
 use inlay_functions::registry::is_aggregate;
@@ -281,6 +281,8 @@ impl Binder<'_> {
                 rows.into_iter().map(|row| (row, None)).collect()
             }
         };
+        // Values that were found are of the column's own type.
+        let are_found = column.values.is_none() && column.query.is_none();
         let mut seen = HashSet::new();
         for (values, _) in &rows {
             let texts: Vec<Option<String>> =
@@ -294,6 +296,11 @@ impl Binder<'_> {
         let texts = rows.into_iter().map(|(values, alias)| {
             let names: Vec<String> = values.iter().map(Value::to_string).collect();
             let conditions = parts.iter().zip(&values).map(|(part, value)| {
+                let ty = value.logical_type();
+                if are_found && is_one_text(&ty) {
+                    let wanted = build.cast(build.text(value.to_string()), ty);
+                    return build.binary(BinaryOp::Equal, part.clone(), wanted);
+                }
                 let text = build.cast(part.clone(), LogicalType::Varchar);
                 let wanted = if value.is_null() { build.null() } else { build.text(value.to_string()) };
                 build.binary(BinaryOp::NotDistinctFrom, text, wanted)
@@ -303,29 +310,46 @@ impl Binder<'_> {
         Ok(texts.collect())
     }
 
-    /// The values that are there, as texts in their order.
+    /// The values that are there, in the order of their texts; texts of those that are not compared as they are.
     fn distinct_values(&mut self, source: usize, parts: &[Expr], pos: Pos) -> Result<Vec<Vec<Value>>> {
         let build = Build(pos);
+        let mut are_texts = Vec::with_capacity(parts.len());
+        for part in parts {
+            are_texts.push(!self.part_type(source, part)?.is_some_and(|ty| is_one_text(&ty)));
+        }
         let Some(Some(prepared)) = self.prepared.get(source) else {
             return Err(Error::internal("a prepared source is missing"));
         };
         let copy = Prepared { plan: prepared.plan.clone(), relations: prepared.relations.clone() };
         self.prepared.push(Some(copy));
         let from = vec![TableRef::Prepared(self.prepared.len() - 1)];
-        let texts = parts.iter().map(|part| SelectItem::Expr {
-            expr: build.cast(part.clone(), LogicalType::Varchar),
-            alias: None,
+        let values = parts.iter().zip(&are_texts).map(|(part, is_text)| {
+            let part = part.clone();
+            let expr = if *is_text { build.cast(part, LogicalType::Varchar) } else { part };
+            SelectItem::Expr { expr, alias: None }
         });
-        let mut select = build.select(texts.collect(), from);
+        let mut select = build.select(values.collect(), from);
         select.distinct = Distinct::Rows;
         select.filter = build.and(parts.iter().map(|part| build.is_not_null(part.clone())).collect());
         let mut query = build.query(QueryBody::Select(Box::new(select)));
-        let order = SortOrder { descending: Some(false), nulls_first: None };
-        let key = |number: usize| OrderItem { expr: build.number(number), order };
-        query.order_by = OrderBy::Items((1..=parts.len()).map(key).collect());
         query.limit = Some(build.number(PIVOT_COLUMNS_MAX + 1));
         let bound = self.query(&query)?;
-        self.run_now(&bound.plan, &bound.output, pos)
+        let mut rows = self.run_now(&bound.plan, &bound.output, pos)?;
+        rows.sort_by_cached_key(|values| values.iter().map(Value::to_string).collect::<Vec<_>>());
+        Ok(rows)
+    }
+
+    /// The type of what a source is pivoted on, unless it cannot be bound.
+    fn part_type(&mut self, source: usize, part: &Expr) -> Result<Option<LogicalType>> {
+        let Some(Some(prepared)) = self.prepared.get(source) else {
+            return Err(Error::internal("a prepared source is missing"));
+        };
+        let mut scope = Scope::new();
+        scope.relations = prepared.relations.clone();
+        self.scopes.push(scope);
+        let bound = self.in_phase(Phase::Select, |binder| binder.expr(part));
+        self.scopes.pop();
+        Ok(bound.ok().map(|(value, _)| value.ty()))
     }
 
     /// Runs a query that the binding of the statement depends on.
@@ -454,4 +478,10 @@ fn both(left: &Value1, right: &Value1) -> Value1 {
         format!("{}_{}", left.name, right.name)
     };
     Value1 { conditions, name }
+}
+
+/// Whether values of a type are equal exactly where their texts are, in every session: they are compared without making texts.
+fn is_one_text(ty: &LogicalType) -> bool {
+    ty.is_integer()
+        || matches!(ty, LogicalType::Boolean | LogicalType::Date | LogicalType::Timestamp | LogicalType::Uuid)
 }

@@ -124,6 +124,15 @@ impl Dialect for InlayDialect {
         parser: &mut Parser,
     ) -> Result<Option<Result<Option<ast::ColumnOption>, ParserError>>, ParserError> {
         use Keyword as K;
+        if parser.parse_one_of_keywords(&[K::AUTOINCREMENT, K::AUTO_INCREMENT]).is_some() {
+            return Ok(Some(Ok(Some(ast::ColumnOption::Generated {
+                generated_as: ast::GeneratedAs::ByDefault,
+                sequence_options: Some(Vec::new()),
+                generation_expr: None,
+                generation_expr_mode: None,
+                generated_keyword: true,
+            }))));
+        }
         let always = parser.parse_keywords(&[K::GENERATED, K::ALWAYS, K::AS, K::IDENTITY]);
         if !always && !parser.parse_keywords(&[K::GENERATED, K::BY, K::DEFAULT, K::AS, K::IDENTITY]) {
             return Ok(None);

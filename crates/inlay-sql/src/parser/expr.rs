@@ -345,6 +345,14 @@ impl Context<'_, '_> {
             ast::Expr::Subquery(query) => {
                 Ok(ExprKind::Quantified { expr, op, all, query: self.query(*query)? })
             }
+            // `x = ANY (ARRAY[a, b])` is `x IN (a, b)`, as dumps of PostgreSQL write it, also in CHECK.
+            ast::Expr::Array(array)
+                if !array.elem.is_empty()
+                    && matches!((op, all), (BinaryOp::Equal, false) | (BinaryOp::NotEqual, true)) =>
+            {
+                let list = self.exprs(array.elem)?;
+                Ok(ExprKind::InList { expr, list, negated: all })
+            }
             // `x = ANY (list)` looks among the list's elements.
             list => {
                 let list = self.expr(list)?;
