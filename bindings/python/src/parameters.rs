@@ -388,7 +388,7 @@ fn pairs_of<'py>(dict: &Bound<'py, PyDict>) -> PyResult<Vec<(Bound<'py, PyAny>, 
     dict.items().iter().map(|item| item.extract()).collect()
 }
 
-/// A finite Decimal of up to 38 digits keeps its scale; one of more, NaN and infinities become DOUBLE.
+/// A finite Decimal of up to 38 digits keeps its scale, one of more is an error; NaN and infinities become DOUBLE.
 fn decimal(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     let parts = object.call_method0("as_tuple")?;
     let digits: Vec<u8> = parts.getattr("digits")?.extract()?;
@@ -396,8 +396,11 @@ fn decimal(object: &Bound<'_, PyAny>) -> PyResult<Value> {
         return Ok(Value::Double(object.extract()?));
     };
     let negative: u8 = parts.getattr("sign")?.extract()?;
-    match Decimal::of_digits(negative == 1, &digits, exponent) {
-        Some(decimal) => Ok(decimal.into()),
-        None => Ok(Value::Double(object.extract()?)),
-    }
+    Decimal::of_digits(negative == 1, &digits, exponent).map(Value::from).ok_or_else(|| {
+        let message = format!(
+            "a Decimal of {} digits and exponent {exponent} does not fit into DECIMAL, which has 38 digits: round it, or pass float(...)",
+            digits.len()
+        );
+        misuse(object.py(), message)
+    })
 }

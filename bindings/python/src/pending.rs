@@ -33,7 +33,7 @@ struct Column {
 
 enum State {
     Unread {
-        column: Unconverted,
+        column: Box<Unconverted>,
         connection: Option<inlay::Connection>,
     },
     /// What reading it at the end said.
@@ -135,7 +135,7 @@ impl PendingColumns {
     pub fn add(&self, column: Unconverted, connection: Option<&inlay::Connection>) -> PendingColumn {
         let is_unread = column.is_unread();
         let connection = connection.filter(|_| is_unread).cloned();
-        let state = Mutex::new(State::Unread { column, connection });
+        let state = Mutex::new(State::Unread { column: Box::new(column), connection });
         let column = Arc::new(Column { state, converting: Mutex::default() });
         if is_unread {
             let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -207,6 +207,42 @@ print(con.execute("PRAGMA verify").fetchall())
         assert numbers(con) == [0, 1, 2, 3]
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_child_opens_the_database_again(path: Path) -> None:
+    """As pools of processes do: the parent's opening is not the child's, by whatever name it is asked for."""
+    code = """
+import inlay, os, sys
+con = inlay.connect(sys.argv[1])
+con.execute("CREATE TABLE t AS SELECT range AS n FROM range(3)")
+inlay.sql("SELECT 1").fetchall()
+child = os.fork()
+if child == 0:
+    print("read:", inlay.connect(sys.argv[1], read_only=True).execute("SELECT sum(n) FROM t").fetchone(), flush=True)
+    print("own:", inlay.sql("SELECT 41 + 1").fetchone(), flush=True)
+    try:
+        inlay.connect(sys.argv[1])
+    except inlay.Error as error:
+        print("locked:", error, flush=True)
+    sys.exit(0)
+os.waitpid(child, 0)
+con.execute("INSERT INTO t VALUES (3)")
+con.close()
+child = os.fork()
+if child == 0:
+    own = inlay.connect(sys.argv[1])
+    own.execute("INSERT INTO t VALUES (4)")
+    own.close()
+    sys.exit(0)
+os.waitpid(child, 0)
+print("at the end:", inlay.connect(sys.argv[1]).execute("SELECT sum(n) FROM t").fetchone())
+"""
+    done = run(code, path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "read: (3,)" in done.stdout and "own: (42,)" in done.stdout
+    assert "locked:" in done.stdout and "process was forked" not in done.stdout
+    assert "at the end: (10,)" in done.stdout
+
+
 def test_the_end_of_the_interpreter_writes_a_checkpoint(path: Path) -> None:
     code = """
 import inlay, sys

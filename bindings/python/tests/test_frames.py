@@ -167,3 +167,14 @@ def test_pairs_of_kinds_in_objects(con: inlay.Connection) -> None:
     for pair in itertools.product(values, repeat=2):
         frame = pd.DataFrame({"x": pd.Series(pair, dtype=object)})
         assert len(con.sql("FROM frame").fetchall()) == 2, pair
+
+
+def test_python_objects_of_polars_are_refused_by_name(con: inlay.Connection) -> None:
+    pl = pytest.importorskip("polars")
+    frame = pl.DataFrame({"o": pl.Series(["a", 1, None], dtype=pl.Object), "b": [1, 2, 3]})
+    with pytest.raises(inlay.NotSupportedError, match='column "o" is of the type Object of Polars'):
+        con.register("f", frame)
+    with pytest.raises(inlay.NotSupportedError, match='column "o" is of the type Object of Polars'):
+        con.sql("FROM frame").fetchall()
+    con.register("f", frame.drop("o"))
+    assert con.execute("FROM f").fetchall() == [(1,), (2,), (3,)]

@@ -209,9 +209,12 @@ impl Database {
         open_files.retain(|_, shared| shared.strong_count() > 0);
         if let Some(shared) = known.and_then(|identity| open_files.get(&identity)).and_then(Weak::upgrade) {
             let database = Self(shared);
-            database.expect_access(access)?;
-            database.configure(&config)?;
-            return Ok(database);
+            // After a fork the parent's opening is not the child's, which opens the file anew.
+            if database.check_process().is_ok() {
+                database.expect_access(access)?;
+                database.configure(&config)?;
+                return Ok(database);
+            }
         }
         let database = Self::opened(Arc::clone(&disk), is_on_real_disk, path, access, &config)?;
         if let Some((identity, _)) = database.0.main.store.identity() {
@@ -566,7 +569,9 @@ fn open_file(
         path.file_stem().map_or_else(|| "database".to_string(), |stem| stem.to_string_lossy().into_owned());
     let path = path.to_path_buf();
     let mut open = OPEN_STORES.lock();
-    open.retain(|_, store| store.may_be_locked());
+    // What the process had open that this one was forked from is not open here.
+    let is_ours = |known: &OpenStore| known.store.upgrade().is_none_or(|store| store.is_of_this_process());
+    open.retain(|_, known| known.may_be_locked() && is_ours(known));
     let identity = identity(disk, &path)?;
     if let Some(store) = identity.and_then(|identity| open.get(&identity)?.store.upgrade()) {
         if store.is_read_only() != (options.access == AccessMode::ReadOnly) {

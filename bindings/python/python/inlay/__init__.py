@@ -15,6 +15,7 @@ from __future__ import annotations
 import atexit
 import builtins
 import functools
+import os
 import sys
 import threading
 from typing import TYPE_CHECKING, Any
@@ -182,26 +183,28 @@ atexit.register(_checkpoint_all)
 
 _lock = threading.Lock()
 _default: Connection | None = None
+# The process that opened the default connection by itself: a forked child opens its own.
+_default_process: int | None = None
 
 
 def default_connection() -> Connection:
     """Return the connection that the functions of this module use; it is opened when first needed."""
-    global _default
+    global _default, _default_process
     with _lock:
-        if _default is None:
-            _default = connect()
+        if _default is None or _default_process not in (None, os.getpid()):
+            _default, _default_process = connect(), os.getpid()
         return _default
 
 
 def set_default_connection(connection: Connection) -> None:
     """Make a connection the one that the functions of this module use."""
-    global _default
+    global _default, _default_process
     if not isinstance(connection, Connection):
         raise InvalidInputException(
             f"expected a connection, not an object of type {builtins.type(connection).__name__}"
         )
     with _lock:
-        _default = connection
+        _default, _default_process = connection, None
 
 
 def _of_default(name: str) -> Any:

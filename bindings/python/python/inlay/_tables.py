@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
-from inlay.exceptions import InvalidInputException
+from inlay.exceptions import InvalidInputException, NotImplementedException
 
 #: Readers that were read to their end, which would look like empty tables.
 _read: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -130,7 +130,14 @@ def words_of(table: Any) -> list[list[str] | None]:
     module = type(table).__module__.partition(".")[0]
     if module == "polars":
         # A Series is a column.
-        return [_enum_words(dtype) for dtype in (table.schema.values() if hasattr(table, "schema") else [table.dtype])]
+        columns = table.schema if hasattr(table, "schema") else {table.name: table.dtype}
+        for name, dtype in columns.items():
+            if str(dtype) == "Object":
+                raise NotImplementedException(
+                    f'column "{name}" is of the type Object of Polars: Python objects, of which only addresses leave '
+                    "the frame; convert it to a type of values, or leave it out with .drop"
+                )
+        return [_enum_words(dtype) for dtype in columns.values()]
     if module == "pyarrow" and hasattr(table, "itercolumns"):
         return [_ordered_words(column) for column in table.itercolumns()]
     return []

@@ -220,9 +220,14 @@ impl Store {
         self.next_id.load(Ordering::Relaxed)
     }
 
+    /// Whether this process opened it, and not the one that it was forked from.
+    pub fn is_of_this_process(&self) -> bool {
+        self.process == process_id()
+    }
+
     /// Fails when nothing can be committed.
     pub fn check_writable(&self) -> Result<()> {
-        if self.process != process_id() {
+        if !self.is_of_this_process() {
             // The file belongs to the parent, which goes on writing it. No lock is looked at: a thread that is not here
             // may have held it.
             let message = "this database was opened before the process was forked; open it in the child";
