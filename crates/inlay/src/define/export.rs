@@ -162,6 +162,9 @@ impl Run<'_> {
         let given = || schema.columns.iter().filter(|column| column.origin.computation().is_none());
         let names: Vec<String> = given().map(|column| column.name.clone()).collect();
         let read: Vec<String> = given().map(|column| exported(column, format)).collect();
+        if names.is_empty() {
+            return Ok((String::new(), 0));
+        }
         let (place, own) = inlay_catalog::split_name(&schema.name);
         let sql =
             format!("SELECT {} FROM {}.{}.{}", read.join(", "), quoted(database), quoted(place), quoted(own));
