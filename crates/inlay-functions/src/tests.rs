@@ -683,7 +683,7 @@ fn lists_of_numbers_answer_by_rows_as_alone() {
     .unwrap();
     twice.kernel.eval(&[&vector, &vector], 6, &mut out).unwrap();
     for (row, shown) in
-        ["[1, 2, 3, 1, 2, 3]", "NULL", "[]", "[3, NULL, 3, NULL]", "[NULL, NULL]"].iter().enumerate()
+        ["[1, 2, 3, 1, 2, 3]", "[]", "[]", "[3, NULL, 3, NULL]", "[NULL, NULL]"].iter().enumerate()
     {
         assert_eq!(out.get(row).to_string(), *shown, "row {row}");
     }

@@ -35,10 +35,11 @@ pub(crate) fn is_refusal(error: &Error) -> bool {
     matches!(error.root(), Error::OutOfMemory { .. })
 }
 
-/// Has so many bytes counted. A refusal counts only above [`WORKING_MEMORY`].
+/// Has so many bytes counted, where there is room for what may be needed at most. Where there is not, the step goes on: it needs
+/// less as a rule, and what it works on has to become less before rows go to files again.
 pub(crate) fn count_or_work(tally: &mut inlay_types::limits::Tally, bytes: usize) -> inlay_types::Result<()> {
     match tally.to(bytes) {
-        Err(error) if !is_refusal(&error) || bytes as u64 > WORKING_MEMORY => Err(error),
+        Err(error) if !is_refusal(&error) => Err(error),
         Ok(()) | Err(_) => Ok(()),
     }
 }

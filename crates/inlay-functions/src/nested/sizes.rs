@@ -314,13 +314,18 @@ fn push_reversed(run: &[u8], width: usize, out: &mut Vec<u8>) -> Result<()> {
     let start = out.len();
     out.resize(start + run.len(), 0);
     let out = &mut out[start..];
-    if width == 8 {
-        reversed::<8>(run, out);
-    } else if width == 4 {
-        reversed::<4>(run, out);
-    } else {
-        let from = run.chunks_exact(width).rev();
-        out.chunks_exact_mut(width).zip(from).for_each(|(to, from)| to.copy_from_slice(from));
+    for part in limits::steps(run.len() / width) {
+        let part = part?;
+        let from = &run[run.len() - part.end * width..run.len() - part.start * width];
+        let out = &mut out[part.start * width..part.end * width];
+        if width == 8 {
+            reversed::<8>(from, out);
+        } else if width == 4 {
+            reversed::<4>(from, out);
+        } else {
+            let from = from.chunks_exact(width).rev();
+            out.chunks_exact_mut(width).zip(from).for_each(|(to, from)| to.copy_from_slice(from));
+        }
     }
     Ok(())
 }

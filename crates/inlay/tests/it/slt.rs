@@ -109,6 +109,10 @@ const CONFIGURATIONS: &[Configuration] = &[
             ("window/leaders.slt", "has a table in memory that is larger"),
             ("window/large.slt", "has partitions of hundreds of thousands of rows, which are held in memory"),
             ("files/writing.slt", "reads a file of 9 MB as one text"),
+            (
+                "group/aggregate_clauses.slt",
+                "keeps the distinct rows of several aggregates over 300,000 rows",
+            ),
         ],
     },
     Configuration {

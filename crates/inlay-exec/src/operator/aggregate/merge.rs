@@ -41,8 +41,11 @@ impl Collected {
         let counted: u64 = self.reservations.iter().map(Reservation::bytes).sum();
         let Some(more) = (state.memory_size() as u64).checked_sub(counted) else { return Ok(()) };
         let mut memory = context.budget.reserve(0)?;
-        resize_or_work(&mut memory, more)?;
-        self.reservations.push(memory);
+        match memory.resize(more) {
+            Err(error) if !is_refusal(&error) => return Err(error),
+            Ok(()) => self.reservations.push(memory),
+            Err(_) => {}
+        }
         Ok(())
     }
 
@@ -257,7 +260,10 @@ fn merge_small(spec: &SharedSpec, states: Vec<State>, context: &ExecContext) -> 
     let mut states = states;
     if states.len() > 1 {
         // What the others hold is copied, and what is full doubles; it is counted to the end of the step.
-        limits::need(2 * states.iter().map(State::accumulated_size).sum::<usize>())?;
+        match limits::need(2 * states.iter().map(State::accumulated_size).sum::<usize>()) {
+            Err(error) if !is_refusal(&error) => return Err(error),
+            Ok(_) | Err(_) => {}
+        }
     }
     let mut target = match spec.group_types.is_empty() && spec.distincts.is_empty() {
         // Without groups each has the same.

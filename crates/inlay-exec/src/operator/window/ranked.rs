@@ -326,7 +326,7 @@ mod tests {
             let levels = tree.levels().unwrap();
             for frame in 0..len {
                 for rank in 0..frames.row_count(frame) {
-                    let expected = RankTree::nth(levels, &mut frames.ranges[frame].clone()[..1], rank as u32);
+                    let expected = RankTree::nth(levels, &mut { frames.ranges[frame] }[..1], rank as u32);
                     assert_eq!(frames.row(frame, rank), tree.places[expected as usize], "{frame} {rank}");
                 }
             }
