@@ -13,7 +13,7 @@ use crate::parser::ast::{
     BinaryOp, Distinct, Expr, ExprKind, FunctionCall, GroupBy, Pivot, PivotColumn, Pos, QueryBody, Select,
     SelectItem, TableAlias, TableRef, Unpivot,
 };
-use crate::plan::{Plan, statement::Query};
+use crate::plan::{self, Plan, statement::Query};
 use inlay_functions::registry::is_aggregate;
 use inlay_kernels::external::FunctionKind;
 use inlay_types::{Error, LogicalType, Result, Value};
@@ -209,19 +209,10 @@ impl Binder<'_> {
     }
 
     fn pivot_part(&mut self, source: usize, part: Expr) -> Result<Expr> {
-        let Some(Some(prepared)) = self.prepared.get(source) else {
-            return Err(Error::internal("a prepared source is missing"));
-        };
         if matches!(part.kind, ExprKind::Column(_)) {
             return Ok(part);
         }
-        let mut scope = Scope::new();
-        scope.relations = prepared.relations.clone();
-        self.scopes.push(scope);
-        let bound = self.in_phase(Phase::Select, |binder| binder.expr(&part));
-        self.scopes.pop();
-        // What cannot be bound is told where the query is bound.
-        let Ok((value, mut pending)) = bound else { return Ok(part) };
+        let Some((value, mut pending)) = self.bound_part(source, &part)? else { return Ok(part) };
         if !value.is_volatile() && !pending.iter().any(|join| join.plan.is_volatile()) {
             return Ok(part);
         }
@@ -315,7 +306,8 @@ impl Binder<'_> {
         let build = Build(pos);
         let mut are_texts = Vec::with_capacity(parts.len());
         for part in parts {
-            are_texts.push(!self.part_type(source, part)?.is_some_and(|ty| is_one_text(&ty)));
+            let bound = self.bound_part(source, part)?;
+            are_texts.push(!bound.is_some_and(|(value, _)| is_one_text(&value.ty())));
         }
         let Some(Some(prepared)) = self.prepared.get(source) else {
             return Err(Error::internal("a prepared source is missing"));
@@ -339,8 +331,8 @@ impl Binder<'_> {
         Ok(rows)
     }
 
-    /// The type of what a source is pivoted on, unless it cannot be bound.
-    fn part_type(&mut self, source: usize, part: &Expr) -> Result<Option<LogicalType>> {
+    /// What a source is pivoted on; nothing where it cannot be bound, which is told where the query is.
+    fn bound_part(&mut self, source: usize, part: &Expr) -> Result<Option<(plan::Expr, Vec<Pending>)>> {
         let Some(Some(prepared)) = self.prepared.get(source) else {
             return Err(Error::internal("a prepared source is missing"));
         };
@@ -349,7 +341,7 @@ impl Binder<'_> {
         self.scopes.push(scope);
         let bound = self.in_phase(Phase::Select, |binder| binder.expr(part));
         self.scopes.pop();
-        Ok(bound.ok().map(|(value, _)| value.ty()))
+        Ok(bound.ok())
     }
 
     /// Runs a query that the binding of the statement depends on.
