@@ -193,13 +193,34 @@ impl Unnest {
         Ok(elements)
     }
 
+    /// How many rows a row of the input becomes.
+    fn count(&self, elements: &[Elements], row: usize) -> usize {
+        let count = elements.iter().map(|list| list.count(row)).max().unwrap_or(0);
+        if self.options.keep_empty { count.max(1) } else { count }
+    }
+
+    /// Pushes rows of which nobody reads more than that they are there.
+    fn push_counted(&self, rows: usize, elements: &[Elements], push: Push<'_>) -> Result<Flow> {
+        let total: usize = (0..rows).map(|row| self.count(elements, row)).sum();
+        for from in (0..total).step_by(VECTOR_SIZE) {
+            if from % (VECTOR_SIZE << 10) == 0 {
+                self.interrupt.check()?;
+            }
+            if push(Batch::new(Vec::new(), VECTOR_SIZE.min(total - from)))? == Flow::Done {
+                return Ok(Flow::Done);
+            }
+        }
+        Ok(Flow::More)
+    }
+
     /// Pushes a row per element.
     fn push_all(&self, input: &Batch, elements: &[Elements], push: Push<'_>) -> Result<Flow> {
+        if self.options.passed.is_empty() && self.options.made.is_empty() && !self.options.ordinality {
+            return self.push_counted(input.len(), elements, push);
+        }
         let mut run = Run::default();
         for row in 0..input.len() {
-            let count = elements.iter().map(|list| list.count(row)).max().unwrap_or(0);
-            let count = if self.options.keep_empty { count.max(1) } else { count };
-            for number in 0..count {
+            for number in 0..self.count(elements, row) {
                 run.rows.push(row as u32);
                 run.numbers.push(number as u32);
                 if run.rows.len() == VECTOR_SIZE {
