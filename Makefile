@@ -58,7 +58,7 @@ RUST_SOURCES := $(shell find crates cli bindings -type f \( -name '*.rs' -o -nam
 	-not -path '*/target/*' -not -path '*/tests/*' -not -path 'bindings/c/*' 2>/dev/null)
 PYTHON_SOURCES := $(shell find bindings/python/python -type f \( -name '*.py' -o -name '*.pyi' -o -name 'py.typed' \))
 
-.PHONY: setup demo shell test test-rust test-python test-c test-c-short test-adbc quick sql python bench crash check check-python check-rust check-deep miri \
+.PHONY: setup demo shell test test-rust test-units test-alone test-it test-beside test-python test-c test-c-short test-adbc quick sql python bench crash check check-python check-rust check-deep miri \
 	build-tests fuzz-sql fuzz-text fuzz-files fuzz-functions c install bench-c
 .DELETE_ON_ERROR:
 
@@ -106,17 +106,34 @@ demo:
 shell: setup
 	$(BIN)/inlay $(ARGS)
 
-test: test-rust test-python test-c-short
+# What measures a whole process works on one core; the package and the C library are built and tried on another.
+test:
+	$(MAKE) --no-print-directory test-units
+	$(MAKE) --no-print-directory --jobs 2 --output-sync=target test-alone test-beside
+	$(MAKE) --no-print-directory test-it
+	$(MAKE) --no-print-directory test-python
 
 # All test programs, without running any.
 build-tests:
 	cargo test --profile $(PROFILE) --quiet --no-run
 
+test-rust: test-units test-alone test-it
+
 # What is near the code first: it fails within seconds.
-test-rust:
+test-units:
 	cargo test --profile $(PROFILE) --quiet --lib --bins
 	cargo test --profile $(PROFILE) --quiet --doc
-	cargo test --profile $(PROFILE) --quiet --test '*'
+
+test-alone:
+	cargo test --profile $(PROFILE) --quiet --test alone
+
+# All other test programs (`tidy` knows them all).
+test-it:
+	cargo test --profile $(PROFILE) --quiet --test it --test shell --test corpus
+
+test-beside:
+	$(MAKE) --no-print-directory setup
+	$(MAKE) --no-print-directory test-c-short
 
 test-python: setup
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile

@@ -22,7 +22,7 @@ MODULES = {
     "crash": ("Kill", {"INLAY_CRASH_KILLS": "2000"}),
     "crash_all": ("Kill amid any statement", {"INLAY_CRASH_ALL": "5000"}),
     "full_disk": ("Full disks", {}),
-    "golden": ("Old files", {}),
+    "golden": ("Old files", {"INLAY_UPGRADE_CASES": "0"}),
     "power": ("Power cuts and failing I/O", {"INLAY_POWER_CASES": "0", "INLAY_POWER_SEEDS": "4"}),
     "damage": ("Damage", {"INLAY_DAMAGE_CASES": "0"}),
     "identity": ("Names", {"INLAY_CRASH_NAMES": "10000"}),

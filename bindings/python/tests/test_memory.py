@@ -112,7 +112,7 @@ def test_a_few_rows_keep_no_texts_of_others(tmp_path: Path) -> None:
     path = tmp_path / "texts.inlay"
     with inlay.connect(path) as connection:
         connection.execute(
-            "CREATE TABLE t AS SELECT i, sha256(i::VARCHAR) AS s, random() AS x FROM range(6000000) r(i)"
+            "CREATE TABLE t AS SELECT i, sha256(i::VARCHAR) AS s, random() AS x FROM range(3000000) r(i)"
         )
     sql = "CREATE TABLE a AS SELECT s, x FROM t ORDER BY x LIMIT 200"
     command = [sys.executable, "-c", RESIDENT + LIMITED, str(path), sql]

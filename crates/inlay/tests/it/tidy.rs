@@ -199,3 +199,25 @@ fn files_have_one_subject() {
     }
     assert!(wrong.is_empty(), "\n{wrong}");
 }
+
+/// `make test` names the test programs, since those that measure the process run beside other work.
+#[test]
+fn every_test_program_is_run_by_make_test() {
+    let makefile = std::fs::read_to_string(root().join("Makefile")).unwrap();
+    let named: BTreeSet<&str> = makefile
+        .lines()
+        .filter(|line| line.contains("cargo test") && line.contains("--quiet --test "))
+        .flat_map(|line| line.split("--test ").skip(1))
+        .filter_map(|rest| rest.split_whitespace().next())
+        .collect();
+    let packages = CRATES.iter().map(|(folder, _)| root().join(folder).join("tests"));
+    for folder in packages.filter(|folder| folder.is_dir()) {
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            let is_program =
+                path.extension().is_some_and(|extension| extension == "rs") || path.join("main.rs").is_file();
+            let name = path.file_stem().and_then(|stem| stem.to_str()).unwrap();
+            assert!(!is_program || named.contains(name), "{} is in no line of the Makefile", path.display());
+        }
+    }
+}
