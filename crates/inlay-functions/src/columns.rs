@@ -97,6 +97,23 @@ pub(crate) fn write_text(
     write_bytes(LogicalType::Varchar, args, len, out, write)
 }
 
+/// The same where texts are short, however long the arguments are.
+pub(crate) fn write_short_text(
+    args: &[&Vector],
+    len: usize,
+    out: &mut Vector,
+    mut write: impl FnMut(usize, &mut Vec<u8>) -> Result<()>,
+) -> Result<()> {
+    if null_argument(args, &LogicalType::Varchar, len, out) {
+        return Ok(());
+    }
+    let rows = computed_rows(args, len);
+    let validity = joint_validity(args, rows);
+    let write = |row, text: &mut Vec<u8>| write(row, text).map(|()| true);
+    write_where(LogicalType::Varchar, &LargeRows::none(), rows, validity.as_ref(), out, write)?;
+    finish(args, rows, len, out)
+}
+
 /// A BLOB of what `write` appends for each row that is not NULL.
 pub(crate) fn write_blob(
     args: &[&Vector],
@@ -120,7 +137,8 @@ pub(crate) fn write_bytes(
     }
     let rows = computed_rows(args, len);
     let validity = joint_validity(args, rows);
-    write_where(ty, args, rows, validity.as_ref(), out, |row, text| write(row, text).map(|()| true))?;
+    let write = |row, text: &mut Vec<u8>| write(row, text).map(|()| true);
+    write_where(ty, &LargeRows::of(args), rows, validity.as_ref(), out, write)?;
     finish(args, rows, len, out)
 }
 
@@ -143,7 +161,7 @@ pub(crate) fn write_bytes_or_null(
     write: impl FnMut(usize, &mut Vec<u8>) -> Result<bool>,
 ) -> Result<()> {
     let rows = computed_rows(args, len);
-    write_where(ty, args, rows, None, out, write)?;
+    write_where(ty, &LargeRows::of(args), rows, None, out, write)?;
     if rows != len {
         let one = std::mem::replace(out, Vector::empty(LogicalType::Varchar));
         return inlay_kernels::apply::make_constant(&one, len, out);
@@ -164,15 +182,22 @@ impl<'a> LargeRows<'a> {
         Self(args.iter().filter(is_large).map(|arg| TextColumn::of(arg)).collect())
     }
 
+    fn none() -> Self {
+        Self(Vec::new())
+    }
+
     #[inline]
     fn get(&self, row: usize) -> usize {
         self.0.iter().map(|column| column.view(row).len()).sum()
     }
 }
 
+/// What a row needed is given back before the next if its texts have so many bytes.
+const LARGE: usize = 1 << 18;
+
 fn write_where(
     ty: LogicalType,
-    args: &[&Vector],
+    sizes: &LargeRows<'_>,
     rows: usize,
     validity: Option<&Bitmap>,
     out: &mut Vector,
@@ -182,7 +207,7 @@ fn write_where(
     let mut text = Vec::new();
     let mut nulls: Option<Bitmap> = None;
     let mut meter = Meter::new();
-    let sizes = LargeRows::of(args);
+    let mark = limits::needed();
     out.reset_flat(&ty, rows);
     for (row, target) in out.values_mut::<View>().iter_mut().enumerate() {
         *target = View::EMPTY;
@@ -191,12 +216,22 @@ fn write_where(
         }
         text.clear();
         // What is written is mostly as long as what is read, and moves while it grows.
-        limits::need(sizes.get(row).saturating_mul(2))?;
-        if write(row, &mut text)? {
+        let size = sizes.get(row).saturating_mul(2);
+        limits::need(size)?;
+        let is_written = write(row, &mut text)?;
+        let is_large = size.max(text.len()) >= LARGE;
+        // What is as large as it has to be is the result itself.
+        if is_large && text.capacity() - text.len() <= text.len() / 8 {
+            limits::give_back(mark);
+        }
+        if is_written {
             meter.add(text.len())?;
             *target = heap.push_from(&mut text);
         } else {
             nulls.get_or_insert_with(|| Bitmap::filled(rows, true)).set(row, false);
+        }
+        if is_large {
+            limits::give_back(mark);
         }
     }
     out.set_heap(heap.finish());
@@ -215,7 +250,6 @@ pub(crate) fn rewrite(
     per_distinct(args, LogicalType::Varchar, len, out, |args, len, out| {
         let source = TextColumn::of(args[0]);
         write_text(args, len, out, |row, text| {
-            limits::room(source.get(row).len().saturating_mul(2))?;
             write(source.text(row), text);
             Ok(())
         })

@@ -525,7 +525,6 @@ fn translate(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     write_text(args, len, out, |row, text| {
         let mut encoded = [0; 4];
         let (source, from, to) = (source.text(row), from.text(row), to.text(row));
-        limits::room(source.len().saturating_mul(2))?;
         // Alphabets may be long, too.
         let is_short = from.len() <= SHORT_ALPHABET;
         let mut known: HashMap<char, Option<char>> = HashMap::new();

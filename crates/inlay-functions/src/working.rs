@@ -26,6 +26,7 @@ const TAKEN: &[(&str, usize)] = &[
     ("array_push_front", 5),
     ("list_append", 5),
     ("list_prepend", 5),
+    ("list_reverse", 2),
     ("list_select", 4),
     ("flatten", 4),
     ("array_shuffle", 4),
@@ -60,12 +61,12 @@ const TAKEN: &[(&str, usize)] = &[
     ("quote_nullable", 2),
     ("regexp_escape", 2),
     ("url_encode", 2),
-    // Bits.
+    // Bits, as they are.
     ("&", 2),
     ("|", 2),
-    ("~", 2),
-    ("<<", 2),
-    (">>", 2),
+    ("~", 3),
+    ("<<", 3),
+    (">>", 3),
     ("xor", 2),
 ];
 
@@ -79,15 +80,16 @@ pub(crate) fn asking(
     let Some(taken) = taken.filter(|_| types.iter().any(|ty| ty.physical() == PhysicalType::View)) else {
         return inner;
     };
+    let are_shown = !matches!(name, "&" | "|" | "~" | "<<" | ">>" | "xor");
     kernel(move |args: &[&Vector], len, out: &mut Vector| -> Result<()> {
-        let sizes = args.iter().map(|arg| longest(arg));
+        let sizes = args.iter().map(|arg| longest(arg, are_shown));
         limits::need(sizes.fold(0, usize::saturating_add).saturating_mul(taken))?;
         inner.eval(args, len, out)
     })
 }
 
-/// Bytes of the longest value of a vector; those of its text, if it is one of bits.
-fn longest(vector: &Vector) -> usize {
+/// Bytes of the longest value of a vector; those of its text, if it is one of bits and they are shown.
+fn longest(vector: &Vector, are_shown: bool) -> usize {
     if vector.physical_type() != PhysicalType::View {
         return 0;
     }
@@ -96,7 +98,7 @@ fn longest(vector: &Vector) -> usize {
         VectorKind::Dictionary(dictionary) => dictionary.values().views(),
     };
     let bytes = views.iter().map(View::len).max().unwrap_or_default();
-    if *vector.ty() == LogicalType::Bit { bytes.saturating_mul(8) } else { bytes }
+    if are_shown && *vector.ty() == LogicalType::Bit { bytes.saturating_mul(8) } else { bytes }
 }
 
 #[cfg(test)]

@@ -204,6 +204,20 @@ pub fn forget() -> bool {
     !of_others.is_empty()
 }
 
+/// How much was asked for with [`need`] so far in the step that runs, for [`give_back`].
+pub fn needed() -> usize {
+    NEEDED.with(|needed| needed.borrow().as_ref().map_or(0, |needed| needed.held.len()))
+}
+
+/// Gives back what was asked for with [`need`] since `mark`: what a row needed for itself alone, when its result is there.
+pub fn give_back(mark: usize) {
+    let since = NEEDED.with(|needed| match &mut *needed.borrow_mut() {
+        Some(needed) if needed.held.len() > mark => needed.held.split_off(mark),
+        Some(_) | None => Vec::new(),
+    });
+    drop(since);
+}
+
 /// Counts what is held to the end of the step that runs.
 pub fn keep(held: Option<Reservation>) {
     let Some(held) = held else { return };

@@ -195,8 +195,10 @@ fn by_value(input: &Vector, to: &LogicalType, or_null: bool, out: &mut Vector) -
             builder.push_null();
             continue;
         }
-        text::ask_for_value(input, row, to)?;
         bytes.clear();
+        if packed.is_some() {
+            text::ask_for_bytes(input, row, to)?;
+        }
         match packed.as_ref().and_then(|packed| packed.push(input, row, &mut bytes)) {
             Some(true) => {
                 meter.add(bytes.len())?;
@@ -207,7 +209,7 @@ fn by_value(input: &Vector, to: &LogicalType, or_null: bool, out: &mut Vector) -
                 builder.push_null();
                 continue;
             }
-            None => {}
+            None => text::ask_for_value(input, row, to)?,
         }
         let value = input.get(row);
         let converted = match nested::parts_or_null(&value, to).filter(|_| or_null) {

@@ -6,11 +6,11 @@ use crate::parse;
 use inlay_types::datetime::{write_date, write_time, write_timestamp};
 use inlay_types::digits::write_integer;
 use inlay_types::limits::{self, Meter};
-use inlay_types::nested::parts_max;
+use inlay_types::nested::Contents;
 use inlay_types::nested::text::Writer;
 use inlay_types::value::{write_decimal, write_float};
 use inlay_types::view::HeapBuilder;
-use inlay_types::{Buffer, Heap, LogicalType, Native, PhysicalType, Result, Vector, View};
+use inlay_types::{Buffer, Heap, LogicalType, Native, PhysicalType, Result, Value, Vector, View};
 use std::fmt::Write;
 
 /// `input` is a flat VARCHAR vector.
@@ -143,22 +143,30 @@ fn size_at(input: &Vector, row: usize) -> usize {
     view.filter(|_| !input.is_null(row)).map_or(0, |view| view.len())
 }
 
+/// The packed bytes of the value at `row`, which is carried as a view.
+fn bytes_at(input: &Vector, row: usize) -> &[u8] {
+    input.views()[row].bytes(input.heap().buffers())
+}
+
 /// Bytes that the text of a value of so many bytes has at most, about.
-fn text_size(ty: &LogicalType, size: usize) -> usize {
+fn text_size(ty: &LogicalType, bytes: &[u8], contents: Contents) -> usize {
     /// Of a number, with what is between it and the next.
     const NUMBER: usize = 16;
+    let size = bytes.len();
     match ty {
         LogicalType::Bit => size.saturating_mul(8),
-        LogicalType::Blob => size.saturating_mul(4),
-        ty if ty.is_nested() => size.saturating_add(parts_max(ty, size).saturating_mul(NUMBER)),
-        _ => size,
+        LogicalType::Blob => {
+            let is_escaped = |byte: &&u8| !matches!(byte, b' '..=b'~') || **byte == b'\\';
+            2 * size + 3 * bytes.iter().filter(is_escaped).count()
+        }
+        _ => size.saturating_add(contents.parts.saturating_mul(NUMBER)).saturating_add(contents.names),
     }
 }
 
 /// The text at `row`, if it is so long that a message has only its beginning.
 pub(super) fn long_text(input: &Vector, row: usize) -> Option<&str> {
     let is_long = *input.ty() == LogicalType::Varchar && size_at(input, row) > LONG;
-    let bytes = is_long.then(|| input.views()[row].bytes(input.heap().buffers()))?;
+    let bytes = is_long.then(|| bytes_at(input, row))?;
     std::str::from_utf8(bytes).ok()
 }
 
@@ -168,36 +176,59 @@ pub(super) fn ask(input: &Vector, row: usize) -> Result<()> {
     if size < LONG {
         return Ok(());
     }
-    limits::need(text_size(input.ty(), size).saturating_mul(2))
+    let bytes = bytes_at(input, row);
+    limits::need(text_size(input.ty(), bytes, Contents::of(input.ty(), bytes)).saturating_mul(2))
 }
 
 /// What is shorter is not worth asking.
 pub(super) const LONG: usize = 1 << 14;
 
-/// Asks for what it takes to convert the value at `row` by itself: itself, its parts, and those of what it becomes.
-pub(super) fn ask_for_value(input: &Vector, row: usize, to: &LogicalType) -> Result<()> {
-    /// Of a part as a value, before it is converted and after, and packed.
-    const PART: usize = 144;
-    /// Of an entry of a map, whose keys are told apart by what they are packed.
-    const ENTRY: usize = 3 * PART;
+/// Parts of a text that become parts of a value, at most.
+fn parts_of_text(text: &[u8]) -> usize {
+    text.iter().filter(|byte| **byte == b',').count() + 1
+}
+
+/// Asks for what it takes to write the bytes that the text or document at `row` becomes. Bytes that are full move to twice the place.
+pub(super) fn ask_for_bytes(input: &Vector, row: usize, to: &LogicalType) -> Result<()> {
+    /// Of an entry of a map, whose keys are told apart.
+    const ENTRY: usize = 200;
     let size = size_at(input, row);
     if size < LONG {
         return Ok(());
     }
-    let is_taken_apart = |ty: &LogicalType| ty.is_nested() || *ty == LogicalType::Json;
-    let parts = match input.ty() {
-        LogicalType::Varchar | LogicalType::Json if is_taken_apart(to) => {
-            let text = input.views()[row].bytes(input.heap().buffers());
-            text.iter().filter(|byte| **byte == b',').count() + 1
-        }
-        ty if ty.is_nested() => parts_max(ty, size),
-        _ => 0,
-    };
+    let has_map = to.has_part(&|part| matches!(part, LogicalType::Map(_)));
+    let part = if has_map { ENTRY } else { 2 * size_of::<u64>() };
+    let parts = parts_of_text(bytes_at(input, row)).saturating_mul(part);
+    limits::need(size.saturating_mul(2).saturating_add(parts))
+}
+
+/// Asks for what it takes to convert the value at `row` by itself: itself, its parts, and those of what it becomes.
+pub(super) fn ask_for_value(input: &Vector, row: usize, to: &LogicalType) -> Result<()> {
+    /// Of a part as a value, before it is converted and after, and packed.
+    const PART: usize = 168;
+    /// Of an entry of a map, whose keys are told apart by what they are packed.
+    const ENTRY: usize = 3 * PART + 48;
+    let size = size_at(input, row);
+    if size < LONG {
+        return Ok(());
+    }
+    let (from, bytes) = (input.ty(), bytes_at(input, row));
+    if (from, to) == (&LogicalType::Bit, &LogicalType::Blob) {
+        return limits::need(size.saturating_mul(3));
+    }
+    let contents = Contents::of(from, bytes);
+    let text = text_size(from, bytes, contents);
+    if from.is_nested() && *to == LogicalType::Json {
+        let values = contents.parts.saturating_mul(2 * size_of::<Value>());
+        return limits::need(text.saturating_mul(2).saturating_add(size).saturating_add(values));
+    }
+    let is_text = matches!(from, LogicalType::Varchar | LogicalType::Json);
+    let is_taken_apart = to.is_nested() || *to == LogicalType::Json;
+    let parts = if is_text && is_taken_apart { parts_of_text(bytes) } else { contents.parts };
     let part = if matches!(to, LogicalType::Map(_)) { ENTRY } else { PART };
     // As a document it is written once more, in quotes.
     let copies = if *to == LogicalType::Json { 5 } else { 3 };
-    let copies = text_size(input.ty(), size).saturating_mul(copies);
-    limits::need(copies.saturating_add(parts.saturating_mul(part)))
+    limits::need(text.saturating_mul(copies).saturating_add(parts.saturating_mul(part)))
 }
 
 /// The text that `write` appends for each row that is not NULL.

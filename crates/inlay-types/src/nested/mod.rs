@@ -23,6 +23,7 @@
 mod check;
 mod columns;
 pub mod compare;
+mod count;
 mod fixed;
 pub mod pack;
 pub mod read;
@@ -32,6 +33,7 @@ pub mod write;
 
 pub use check::is_packed;
 pub use compare::compare;
+pub use count::Contents;
 pub use fixed::{find_fixed, lengths, plain_run};
 pub use pack::{Parts, pack_elements, pack_lists, pack_maps, pack_struct, pack_unions};
 pub use read::Sequence;
@@ -49,25 +51,6 @@ pub fn fixed_width(ty: &LogicalType) -> Option<usize> {
         PhysicalType::View => None,
         other => Some(other.size()),
     }
-}
-
-/// How many parts, each of which may have parts, a packed value of `size` bytes has at most, about.
-pub fn parts_max(ty: &LogicalType, size: usize) -> usize {
-    size / smallest_part(ty)
-}
-
-/// Bytes of the smallest part of a packed value; what has no fixed width has an end.
-fn smallest_part(ty: &LogicalType) -> usize {
-    let part = |ty: &LogicalType| fixed_width(ty).unwrap_or(size_of::<u32>()).min(smallest_part(ty));
-    match ty {
-        LogicalType::List(element) | LogicalType::Array(element, _) => part(element),
-        LogicalType::Map(types) => part(&types.0).min(part(&types.1)),
-        LogicalType::Struct(fields) | LogicalType::Union(fields) => {
-            fields.iter().map(|field| part(&field.ty)).min().unwrap_or(size_of::<u32>())
-        }
-        _ => size_of::<u32>(),
-    }
-    .max(1)
 }
 
 #[cfg(test)]

@@ -6,6 +6,8 @@
 //!
 //! The promise is about limits: a statement takes no more than its limit and a little, or ends with 53200. It holds for all limits if
 //! at no time much more lives than was asked for, which is what is measured; so the values may be small and the limit plenty.
+//!
+//! Nor is much more asked for than is taken: what had an answer has it again under a limit of three times what lived at its peak.
 
 use crate::alone;
 use crate::counting::{measured, note_from, place};
@@ -67,6 +69,23 @@ fn is_whole() -> bool {
     std::env::var_os("INLAY_ASKED").is_some()
 }
 
+/// What asks for so many large values, though most values need less.
+const GENEROUS: &[(&str, u64)] = &[
+    // A table of the elements, which may be of a byte.
+    ("list_entropy", 16),
+    ("list_histogram", 20),
+    ("list_mode", 16),
+    ("translate", 22),
+    // Characters of a format, which may be long.
+    ("strptime", 28),
+    // Texts of unequal length are compared no further.
+    ("hamming", 10),
+    // Lists and texts that are written twice.
+    ("list_prepend", 12),
+    ("array_push_front", 6),
+    ("parse_", 6),
+];
+
 /// Statements that took more than they asked for.
 struct Found {
     tolerated: u64,
@@ -75,6 +94,8 @@ struct Found {
     seen: usize,
     run: usize,
     answered: usize,
+    /// Whether they are run again under a limit. Pages of tables are counted and lie in no allocation, so that those of rows are not.
+    is_again: bool,
     faults: Vec<String>,
 }
 
@@ -82,7 +103,15 @@ impl Found {
     fn beyond(tolerated: u64, one_of: usize) -> Self {
         note_from(tolerated);
         let one_of = if is_whole() { 1 } else { one_of };
-        Self { tolerated, one_of, seen: 0, run: 0, answered: 0, faults: Vec::new() }
+        Self {
+            tolerated,
+            one_of,
+            seen: 0,
+            run: 0,
+            answered: 0,
+            is_again: tolerated == TOLERATED,
+            faults: Vec::new(),
+        }
     }
 
     fn run(&mut self, database: &'static Database, connection: &Connection, sql: &str) {
@@ -96,7 +125,8 @@ impl Found {
         let is_bound =
             !matches!(outcome.as_ref().map_err(Error::root), Err(Error::Bind { .. } | Error::Syntax { .. }));
         self.run += usize::from(is_bound);
-        self.answered += usize::from(outcome.is_ok());
+        let is_answered = outcome.is_ok();
+        self.answered += usize::from(is_answered);
         if shows {
             let error =
                 outcome.err().map(|error| error.to_string().lines().next().unwrap_or_default().to_string());
@@ -109,6 +139,23 @@ impl Found {
         if taken.uncounted > self.tolerated.max(excepted(sql)) {
             let place = place();
             self.faults.push(format!("{:6.2} MiB  {sql}{place}", taken.uncounted as f64 / MIB as f64));
+        } else if is_answered && self.is_again {
+            self.run_again(database, connection, sql, taken.peak);
+        }
+    }
+
+    /// Under a limit of a few times what was taken before.
+    fn run_again(&mut self, database: &Database, connection: &Connection, sql: &str, peak: u64) {
+        let own = GENEROUS.iter().find(|(name, _)| sql.contains(name)).map_or(4, |(_, values)| *values);
+        let limit = database.memory_used() + 3 * peak + own * LARGE;
+        connection.execute(&format!("SET memory_limit = '{limit}B'")).unwrap();
+        let outcome = connection.execute(sql).map(drop);
+        connection.execute("SET memory_limit = '2GB'").unwrap();
+        if let Err(error) = outcome
+            && error.sqlstate() == "53200"
+        {
+            let peak = peak as f64 / MIB as f64;
+            self.faults.push(format!("{peak:6.2} MiB were taken by {sql}, and not enough: {error}"));
         }
     }
 }
@@ -267,7 +314,7 @@ fn finish(found: Found, least: usize) {
     eprintln!("{} statements, {} answers", found.run, found.answered);
     assert!(
         found.faults.is_empty(),
-        "{} took what they had not asked for:\n{}",
+        "{} took what they had not asked for, or asked for much more:\n{}",
         found.faults.len(),
         found.faults.join("\n")
     );
@@ -316,9 +363,11 @@ fn casts_ask() {
     ];
     for (column, _) in COLUMNS {
         for ty in types {
-            for text in [format!("{column}::{ty}"), format!("try_cast({column}::VARCHAR AS {ty})")] {
-                found.run(database, &connection, &of_large(&text));
-            }
+            found.is_again = true;
+            found.run(database, &connection, &of_large(&format!("{column}::{ty}")));
+            // Most have no such text, and end before they take what they asked for.
+            found.is_again = false;
+            found.run(database, &connection, &of_large(&format!("try_cast({column}::VARCHAR AS {ty})")));
         }
     }
     finish(found, 50);

@@ -20,6 +20,8 @@ static COUNTING: Counting = Counting;
 
 static LIVE: AtomicI64 = AtomicI64::new(0);
 static ASKED: AtomicU64 = AtomicU64::new(0);
+/// Most bytes that lived since a measurement began.
+static PEAK: AtomicI64 = AtomicI64::new(0);
 /// What is compared with; null while nobody measures.
 static WATCHED: AtomicPtr<Database> = AtomicPtr::new(std::ptr::null_mut());
 /// Live bytes beyond those that the database counts, when the statement began, and most since then.
@@ -49,6 +51,7 @@ fn taken(bytes: usize) {
     let bytes = bytes as i64;
     ASKED.fetch_add(bytes as u64, Relaxed);
     let before = LIVE.fetch_add(bytes, Relaxed);
+    PEAK.fetch_max(before + bytes, Relaxed);
     if before + bytes > LIVE_MAX && !LOOKS.replace(true) {
         // The machine would be next.
         eprintln!("{} MiB live: {}", (before + bytes) >> 20, Backtrace::force_capture());
@@ -111,6 +114,8 @@ pub(crate) struct Taken {
     pub(crate) uncounted: u64,
     /// Bytes that were ever asked the allocator for.
     pub(crate) allocated: u64,
+    /// Most bytes that lived at one time, beyond what there was before.
+    pub(crate) peak: u64,
 }
 
 /// Runs `work`, and compares what lives with what `database` counts meanwhile.
@@ -119,12 +124,14 @@ pub(crate) fn measured<R>(database: &Database, work: impl FnOnce() -> R) -> (R, 
     *PLACE.lock().unwrap() = None;
     BASE.store(LIVE.load(Relaxed) - database.memory_used() as i64, Relaxed);
     MOST.store(0, Relaxed);
-    let asked = ASKED.load(Relaxed);
+    let (asked, lived) = (ASKED.load(Relaxed), LIVE.load(Relaxed));
+    PEAK.store(lived, Relaxed);
     WATCHED.store(watched, Relaxed);
     let result = work();
     WATCHED.store(std::ptr::null_mut(), Relaxed);
     let uncounted = MOST.load(Relaxed).max(0) as u64;
-    (result, Taken { uncounted, allocated: ASKED.load(Relaxed) - asked })
+    let peak = (PEAK.load(Relaxed) - lived).max(0) as u64;
+    (result, Taken { uncounted, allocated: ASKED.load(Relaxed) - asked, peak })
 }
 
 /// From now on the place is noted where more than `bytes` are taken that nobody asked for.
