@@ -2,7 +2,9 @@
 
 # ruff: noqa: E501
 
+import os
 import pathlib
+import tempfile
 
 import pytest
 
@@ -280,3 +282,20 @@ def test_views_mean_the_tables_beside_them(tmp_path: pathlib.Path) -> None:
     other = inlay.connect()
     other.execute(f"IMPORT DATABASE '{tmp_path}'")
     assert other.execute("SELECT v.b, w.b FROM q.v, q.w").fetchall() == [(1, 1)]
+
+
+@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="needs a folder of files below /dev")
+def test_files_below_dev_are_files(con: inlay.Connection) -> None:
+    """`/dev/shm` is a file system in memory, and no device."""
+    con.execute("CREATE TABLE t AS SELECT range AS x FROM range(3)")
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        for name in ("t.csv", "t.json", "t.parquet"):
+            for _ in range(2):
+                con.execute(f"COPY t TO '{folder}/{name}'")
+            assert con.execute(f"SELECT count(*) FROM '{folder}/{name}'").fetchall() == [(3,)]
+        con.execute(f"COPY t TO '{folder}/parts' (FORMAT csv, PARTITION_BY x, WRITE_PARTITION_COLUMNS true)")
+        con.execute(f"EXPORT DATABASE '{folder}/all'")
+        with inlay.connect(f"{folder}/new.inlay") as other:
+            other.execute(f"IMPORT DATABASE '{folder}/all'")
+            assert other.execute("SELECT sum(x) FROM t").fetchall() == [(3,)]
+        assert not [name for name in os.listdir(folder) if name.endswith(".part")]

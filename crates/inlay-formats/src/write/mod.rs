@@ -243,7 +243,7 @@ impl Target {
             return Err(failed(&error));
         }
         let is_stream = there.is_some_and(|there| !there.is_file() && !there.is_symlink());
-        if is_stream || path.starts_with("/dev") {
+        if is_stream || is_descriptor(path) {
             let file = match standard_stream(to.path) {
                 Some(stream) => stream,
                 None => target.open(How::Append),
@@ -322,6 +322,13 @@ impl Target {
         self.account.files.lock().push(self.path);
         Ok(())
     }
+}
+
+/// Whether a path names something that the process has open, which may be a file and is written to as it is. Other files below
+/// `/dev`, such as those of `/dev/shm`, are files.
+fn is_descriptor(path: &Path) -> bool {
+    ["/dev/stdout", "/dev/stderr"].iter().any(|name| path == Path::new(name))
+        || ["/dev/fd", "/proc/self/fd"].iter().any(|folder| path.starts_with(folder))
 }
 
 /// The process' own stream of this name. Opened by its name it would be another opening, with a place of its own in a file that
