@@ -298,4 +298,4 @@ def test_files_below_dev_are_files(con: inlay.Connection) -> None:
         with inlay.connect(f"{folder}/new.inlay") as other:
             other.execute(f"IMPORT DATABASE '{folder}/all'")
             assert other.execute("SELECT sum(x) FROM t").fetchall() == [(3,)]
-        assert not [name for name in os.listdir(folder) if name.endswith(".part")]
+        assert not list(pathlib.Path(folder).glob("*.part"))
