@@ -1,23 +1,48 @@
 //! Texts in another case: ASCII as bytes, many at once, other letters one by one, most of them looked up.
 
-use super::columns::rewrite;
+use super::columns::rewrite_short;
 use inlay_types::{Result, Vector};
 use std::sync::OnceLock;
 
 pub(super) fn lower(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     static TABLE: OnceLock<CaseTable> = OnceLock::new();
     let table = TABLE.get_or_init(|| case_table(lower_of));
-    rewrite(args, len, out, |source, text| {
-        change_case(source, text, <[u8]>::make_ascii_lowercase, |c| in_case(table, c, lower_of));
-    })
+    rewrite_short(
+        args,
+        len,
+        out,
+        |word, _| flipped(word, b'A'),
+        |source, text| {
+            change_case(source, text, <[u8]>::make_ascii_lowercase, |c| in_case(table, c, lower_of));
+        },
+    )
 }
 
 pub(super) fn upper(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     static TABLE: OnceLock<CaseTable> = OnceLock::new();
     let table = TABLE.get_or_init(|| case_table(upper_of));
-    rewrite(args, len, out, |source, text| {
-        change_case(source, text, <[u8]>::make_ascii_uppercase, |c| in_case(table, c, upper_of));
-    })
+    rewrite_short(
+        args,
+        len,
+        out,
+        |word, _| flipped(word, b'a'),
+        |source, text| {
+            change_case(source, text, <[u8]>::make_ascii_uppercase, |c| in_case(table, c, upper_of));
+        },
+    )
+}
+
+/// A byte of each of a number of 16 bytes.
+const ONES: u128 = u128::MAX / 0xFF;
+
+/// The bytes of an ASCII text with the 26 letters from `first` on in the other case; `None` if it is not ASCII.
+#[inline]
+pub(super) fn flipped(word: u128, first: u8) -> Option<u128> {
+    let high = ONES << 7;
+    // The highest bit of a byte says whether it is at least `first`, and whether it is beyond the last letter: no sum leaves its byte.
+    let from_first = word.wrapping_add(ONES * u128::from(0x80 - first));
+    let beyond = word.wrapping_add(ONES * u128::from(0x80 - first - 26));
+    (word & high == 0).then(|| word ^ ((from_first ^ beyond) & high) >> 2)
 }
 
 /// Characters below this are looked up: those of most languages with letters.
@@ -98,4 +123,22 @@ fn upper_of(c: char) -> char {
 
 fn push(c: char, text: &mut Vec<u8>) {
     text.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_change_case_sixteen_at_once() {
+        for start in 0..=0x70u8 {
+            let bytes: [u8; 16] = std::array::from_fn(|index| start + index as u8);
+            let word = u128::from_le_bytes(bytes);
+            let expected = |change: fn(&u8) -> u8| {
+                bytes.is_ascii().then(|| u128::from_le_bytes(bytes.map(|byte| change(&byte))))
+            };
+            assert_eq!(flipped(word, b'a'), expected(u8::to_ascii_uppercase), "{start}");
+            assert_eq!(flipped(word, b'A'), expected(u8::to_ascii_lowercase), "{start}");
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! `greatest`, `least`, `hash` and others of values of any type.
 
-use super::columns::{Column, TextColumn, computed_rows};
+use super::columns::{TextColumn, computed_rows};
 use crate::registry::{Function, Overloads};
 use inlay_kernels::apply::joint_validity;
 use inlay_kernels::coercion::common_choice_type;
@@ -129,6 +129,10 @@ fn winners(args: &[&Vector], rows: usize, beats: impl Fn(usize, usize, usize) ->
 }
 
 fn choose(ty: &LogicalType, args: &[&Vector], len: usize, out: &mut Vector, greatest: bool) -> Result<()> {
+    if len == 0 {
+        out.reset_flat(ty, 0);
+        return Ok(());
+    }
     let rows = computed_rows(args, len);
     match ty.physical() {
         PhysicalType::Bool | PhysicalType::U8 => choose_native::<u8>(ty.clone(), args, rows, out, greatest),
@@ -153,6 +157,7 @@ fn choose(ty: &LogicalType, args: &[&Vector], len: usize, out: &mut Vector, grea
     Ok(())
 }
 
+/// The best of all arguments: of the first, then better ones of the next, which lie in a row.
 fn choose_native<T: SqlOrd>(
     ty: LogicalType,
     args: &[&Vector],
@@ -160,17 +165,63 @@ fn choose_native<T: SqlOrd>(
     out: &mut Vector,
     greatest: bool,
 ) {
-    let columns: Vec<Column<T>> = args.iter().map(|arg| Column::of(arg)).collect();
-    let beats = |a: usize, b: usize, row: usize| {
-        let (a, b) = (columns[a].get(row), columns[b].get(row));
-        if greatest { b.less(a) } else { a.less(b) }
-    };
-    let winners = winners(args, rows, beats);
-    out.reset_flat(&ty, rows);
-    for (row, target) in out.values_mut::<T>().iter_mut().enumerate() {
-        *target = winners[row].map_or_else(T::default, |arg| columns[arg].get(row));
+    if greatest {
+        choose_by(ty, args, rows, out, |best: T, other: T| best.less(other));
+    } else {
+        choose_by(ty, args, rows, out, |best: T, other: T| other.less(best));
     }
-    set_nulls(&winners, out);
+}
+
+fn choose_by<T: SqlOrd>(
+    ty: LogicalType,
+    args: &[&Vector],
+    rows: usize,
+    out: &mut Vector,
+    beats: impl Fn(T, T) -> bool + Copy,
+) {
+    out.reset_flat(&ty, rows);
+    // NULL in all rows so far.
+    let mut known: Option<Option<Bitmap>> = None;
+    for arg in args.iter().filter(|arg| !arg.is_constant_null()) {
+        let flat = arg.flatten();
+        let (values, own) = (&flat.values::<T>()[..rows], flat.validity());
+        let best = out.values_mut::<T>();
+        known = Some(match known {
+            None => {
+                best.copy_from_slice(values);
+                own.cloned()
+            }
+            Some(None) if own.is_none() => {
+                better(best, values, beats);
+                None
+            }
+            Some(before) => {
+                let is_known = |row: usize| before.as_ref().is_none_or(|before| before.get(row));
+                for (row, (best, &value)) in best.iter_mut().zip(values).enumerate() {
+                    if own.is_none_or(|own| own.get(row)) && (!is_known(row) || beats(*best, value)) {
+                        *best = value;
+                    }
+                }
+                match (before, own) {
+                    (Some(before), Some(own)) => {
+                        Some(Bitmap::from_fn(rows, |row| before.get(row) || own.get(row)))
+                    }
+                    _ => None,
+                }
+            }
+        });
+    }
+    match known {
+        None => *out = Vector::nulls(ty, rows),
+        Some(validity) => out.set_validity(validity.filter(|validity| !validity.all())),
+    }
+}
+
+/// Puts values in the place of those that they beat.
+fn better<T: Copy>(best: &mut [T], values: &[T], beats: impl Fn(T, T) -> bool) {
+    for (best, &value) in best.iter_mut().zip(values) {
+        *best = if beats(*best, value) { value } else { *best };
+    }
 }
 
 fn choose_text(

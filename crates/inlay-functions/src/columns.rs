@@ -6,7 +6,9 @@
 use inlay_kernels::apply::{finish, joint_validity, null_argument};
 use inlay_types::limits::{self, Meter};
 use inlay_types::view::{HeapBuilder, INLINE_LIMIT};
-use inlay_types::{Bitmap, Buffer, Dictionary, Heap, LogicalType, Native, Result, Vector, VectorKind, View};
+use inlay_types::{
+    Bitmap, Buffer, Dictionary, Error, Heap, LogicalType, Native, Result, Vector, VectorKind, View,
+};
 
 /// Values of a fixed-width argument by row.
 pub(crate) struct Column<'a, T> {
@@ -63,6 +65,12 @@ impl<'a> TextColumn<'a> {
     pub(crate) fn of(vector: &'a Vector) -> Self {
         let (source, rows) = Rows::of(vector);
         Self { views: source.views(), heap: source.heap().buffers(), rows }
+    }
+
+    /// Whether all rows have the same.
+    #[inline(always)]
+    pub(crate) fn is_constant(&self) -> bool {
+        matches!(self.rows, Rows::One)
     }
 
     #[inline(always)]
@@ -253,6 +261,46 @@ pub(crate) fn rewrite(
             write(source.text(row), text);
             Ok(())
         })
+    })
+}
+
+/// Like [`rewrite`], for what is as long afterwards where texts lie in their views: `short` gives the bytes of those, as a number
+/// whose lowest byte is the first and whose others are zero, from the same of the source and its length; `None`: they are written.
+pub(crate) fn rewrite_short(
+    args: &[&Vector],
+    len: usize,
+    out: &mut Vector,
+    short: impl Fn(u128, usize) -> Option<u128>,
+    write: impl Fn(&str, &mut Vec<u8>),
+) -> Result<()> {
+    per_distinct(args, LogicalType::Varchar, len, out, |args, len, out| {
+        if null_argument(args, &LogicalType::Varchar, len, out) {
+            return Ok(());
+        }
+        let rows = computed_rows(args, len);
+        let (source, mut heap, mut meter) = (TextColumn::of(args[0]), HeapBuilder::new(), Meter::new());
+        out.reset_flat(&LogicalType::Varchar, rows);
+        // What is NULL may have any bytes.
+        let validity = joint_validity(args, rows);
+        for (row, target) in out.values_mut::<View>().iter_mut().enumerate() {
+            let view = source.view(row);
+            *target = match view.short_word().and_then(|word| short(word, view.len())) {
+                Some(word) => View::of_short_word(word, view.len()),
+                None if validity.as_ref().is_some_and(|validity| !validity.get(row)) => View::EMPTY,
+                None => {
+                    limits::room(view.len().saturating_mul(2))?;
+                    let made = heap.push_with(|text| {
+                        write(source.text(row), text);
+                        Ok::<(), Error>(())
+                    })?;
+                    meter.add(made.len())?;
+                    made
+                }
+            };
+        }
+        out.set_heap(heap.finish());
+        out.hold(meter.finish());
+        finish(args, rows, len, out)
     })
 }
 

@@ -42,7 +42,10 @@ impl Finder {
                 Level::Baseline => {}
             }
         }
-        self.long.find(haystack)
+        match *self.needle {
+            [byte] => memchr::memchr(byte, haystack),
+            _ => self.long.find(haystack),
+        }
     }
 }
 
@@ -168,6 +171,7 @@ mod tests {
                     let hay = &haystack[..end.min(300)];
                     let expected = memmem::find(hay, &needle);
                     assert_eq!(Finder::new(&needle).find(hay), expected);
+                    assert_eq!(Finder::new(&needle).find(&[]), memmem::find(&[], &needle));
                     #[cfg(target_arch = "x86_64")]
                     if level() != Level::Baseline && needle.len() >= 2 && hay.len() >= needle.len() {
                         // SAFETY: the CPU has AVX2; lengths are checked.

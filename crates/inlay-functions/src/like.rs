@@ -4,6 +4,7 @@
 //! between `%`s; only patterns with `_` are matched character by character. Subjects in dictionaries are
 //! tested once per distinct value.
 
+use super::case::flipped;
 use super::columns::TextColumn;
 use super::find::Finder;
 use crate::registry::{Function, Loop, Overloads, Signature};
@@ -11,7 +12,6 @@ use inlay_kernels::apply::{per_row, predicate};
 use inlay_kernels::function::ScalarKernel;
 use inlay_types::LogicalType::{Boolean, Varchar};
 use inlay_types::{Error, Result, Value, Vector, View, limits};
-use std::cell::RefCell;
 use std::sync::Arc;
 
 /// See the module documentation.
@@ -102,8 +102,12 @@ impl Pattern {
         let literal = |part: &[Token]| -> Vec<u8> {
             part.iter().filter_map(|t| if let Token::Byte(b) = t { Some(*b) } else { None }).collect()
         };
-        let parts: Vec<Vec<u8>> = tokens.split(|t| *t == Token::AnyText).map(literal).collect();
-        Ok(match parts.as_slice() {
+        Ok(Self::of_parts(tokens.split(|t| *t == Token::AnyText).map(literal).collect()))
+    }
+
+    /// Texts with any text between each two.
+    fn of_parts(parts: Vec<Vec<u8>>) -> Self {
+        match parts.as_slice() {
             [only] => Self::Exact(only.clone()),
             [prefix, middle @ .., suffix] => Self::Parts {
                 prefix: prefix.clone(),
@@ -111,7 +115,7 @@ impl Pattern {
                 suffix: suffix.clone(),
             },
             [] => Self::Exact(Vec::new()),
-        })
+        }
     }
 
     #[inline]
@@ -229,6 +233,25 @@ fn fold_into(text: &[u8], folded: &mut Vec<u8>) {
     }
 }
 
+/// The same of a text that is ASCII, in one pass over it and in memory that only grows; `None` of others.
+#[inline]
+fn folded_ascii_of<'f>(text: &[u8], folded: &'f mut Vec<u8>) -> Option<&'f [u8]> {
+    if folded.len() < text.len() {
+        folded.resize(text.len(), 0);
+    }
+    let folded = &mut folded[..text.len()];
+    let ((words, rest), (to_words, to_rest)) = (text.as_chunks::<16>(), folded.as_chunks_mut::<16>());
+    let mut is_ascii = rest.is_ascii();
+    for (from, to) in words.iter().zip(to_words) {
+        match flipped(u128::from_le_bytes(*from), b'A') {
+            Some(word) => *to = word.to_le_bytes(),
+            None => is_ascii = false,
+        }
+    }
+    rest.iter().zip(to_rest).for_each(|(from, to)| *to = from.to_ascii_lowercase());
+    is_ascii.then_some(folded)
+}
+
 fn like_any<const FOLD: bool>(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     let patterns = TextColumn::of(args[1]);
     let escapes = args.get(2).map(|arg| TextColumn::of(arg));
@@ -259,9 +282,11 @@ fn match_pattern<const FOLD: bool>(
     if FOLD {
         let texts = input.as_dictionary().map_or(input, |dictionary| dictionary.values());
         limits::need(texts.views().iter().map(View::len).max().map_or(0, |longest| 2 * longest))?;
-        let folded = RefCell::new(Vec::new());
+        let (mut folded, mut folded_ascii) = (Vec::new(), Vec::new());
         predicate(input, len, out, |text| {
-            let mut folded = folded.borrow_mut();
+            if let Some(text) = folded_ascii_of(text, &mut folded_ascii) {
+                return pattern.matches(text);
+            }
             fold_into(text, &mut folded);
             pattern.matches(&folded)
         })
@@ -318,6 +343,12 @@ fn glob(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     if args[1].is_constant() && !args[1].is_constant_null() {
         let pattern = TextColumn::of(args[1]);
         let pattern = pattern.get(0);
+        // Without other signs it is a pattern of LIKE.
+        if !pattern.iter().any(|byte| matches!(byte, b'?' | b'[' | b'\\')) {
+            limits::need(6 * pattern.len())?;
+            let parts = Pattern::of_parts(pattern.split(|byte| *byte == b'*').map(<[u8]>::to_vec).collect());
+            return predicate(args[0], len, out, |text| parts.matches(text));
+        }
         return predicate(args[0], len, out, |text| matches_glob(pattern, text));
     }
     let (texts, patterns) = (TextColumn::of(args[0]), TextColumn::of(args[1]));
@@ -424,6 +455,20 @@ mod tests {
     }
 
     #[test]
+    fn ascii_is_folded_at_once() {
+        let mut folded = Vec::new();
+        for len in [0, 1, 15, 16, 17, 31, 40, 5] {
+            let text: Vec<u8> = (0..len).map(|at| b'0' + (at * 7 % 70) as u8).collect();
+            assert_eq!(folded_ascii_of(&text, &mut folded), Some(&*fold(&text)), "{len}");
+            for at in 0..len {
+                let mut other = text.clone();
+                other[at] = 0xC3;
+                assert_eq!(folded_ascii_of(&other, &mut folded), None, "{len} {at}");
+            }
+        }
+    }
+
+    #[test]
     fn globs() {
         let cases = [
             ("hello", "h*o", true),
@@ -435,11 +480,19 @@ mod tests {
             ("ab", "[]b]", false),
             ("]", "[]b]", true),
             ("abcabd", "*ab?", true),
+            ("abcabd", "*ca*d", true),
+            ("abcabd", "abc", false),
+            ("abcabd", "*cb*", false),
             ("", "*", true),
             ("a", "[a", false),
         ];
         for (text, pattern, expected) in cases {
             assert_eq!(matches_glob(pattern.as_bytes(), text.as_bytes()), expected, "{text} GLOB {pattern}");
+            if !pattern.contains(['?', '[', '\\']) {
+                let parts =
+                    Pattern::of_parts(pattern.split('*').map(|part| part.as_bytes().to_vec()).collect());
+                assert_eq!(parts.matches(text.as_bytes()), expected, "{text} GLOB {pattern}");
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::columns::Column;
 use crate::registry::{Function, Overloads, Signature};
-use inlay_kernels::apply::{map, per_row, try_map, try_zip_plain, zip_simple};
+use inlay_kernels::apply::{map, map_wide, per_row, try_map, try_zip_plain, zip_simple};
 use inlay_kernels::function::kernel;
 use inlay_kernels::resolve::{ArgType, ResolveOptions, Resolved};
 use inlay_types::LogicalType::{BigInt, Boolean, Double, HugeInt, Integer, Real, TinyInt, Varchar};
@@ -300,9 +300,19 @@ fn whole(args: &[ArgType], rounding: Rounding) -> Option<Resolved> {
             Some(Resolved::infallible(vec![Real], Real, kernel))
         }
         _ => {
-            let kernel = kernel(move |args, len, out| {
-                map(args[0], &Double, len, out, move |v: f64| rounding.float(v))
-            });
+            // Each is an instruction.
+            macro_rules! each {
+                ($f:path) => {
+                    kernel(|args, len, out| map_wide(args[0], &Double, len, out, |v: f64| $f(v)))
+                };
+            }
+            let kernel = match rounding {
+                Rounding::Up => each!(f64::ceil),
+                Rounding::Down => each!(f64::floor),
+                Rounding::Zero => each!(f64::trunc),
+                Rounding::Nearest => each!(f64::round),
+                Rounding::Even => each!(f64::round_ties_even),
+            };
             Some(Resolved::infallible(vec![Double], Double, kernel))
         }
     }

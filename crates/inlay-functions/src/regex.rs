@@ -4,7 +4,7 @@
 //! a pattern may compile to is bounded.
 
 use super::columns::{Column, TextColumn, slice_text, write_text};
-use super::simple_regex::{Outcome, Places, SimpleRegex};
+use super::simple_regex::{Outcome, Places, SimpleRegex, Steps};
 use crate::registry::{Function, Overloads, Signature};
 use inlay_kernels::apply::{per_row, predicate};
 use inlay_kernels::function::ScalarKernel;
@@ -183,9 +183,16 @@ fn specialize(constants: &[Option<Value>], is_full: bool) -> Result<Option<Arc<d
         Some(Some(Value::Varchar(options))) => options,
         Some(_) => return Ok(None),
     };
-    let regex = compile(pattern, options, is_full, false)?;
+    let constant = ConstantRegex::new(pattern, options, is_full, false)?;
     Ok(Some(Arc::new(move |args: &[&Vector], len: usize, out: &mut Vector| {
-        predicate(args[0], len, out, |text| regex.is_match(text))
+        if constant.simple.is_none() {
+            return predicate(args[0], len, out, |text| constant.regex.is_match(text));
+        }
+        let mut finder = constant.finder(args[0], len);
+        predicate(args[0], len, out, |text| match finder.find(text) {
+            Outcome::Unknown => constant.regex.is_match(text),
+            outcome => outcome == Outcome::Found,
+        })
     })))
 }
 
@@ -259,12 +266,22 @@ impl ConstantRegex {
     fn of(constants: &[Option<Value>], may_be_global: bool) -> Option<(Self, &str)> {
         let pattern = constant_text(constants, 1)?;
         let options = if constants.len() > 3 { constant_text(constants, 3)? } else { "" };
-        let regex = compile(pattern, options, false, may_be_global).ok()?;
+        Some((Self::new(pattern, options, false, may_be_global).ok()?, options))
+    }
+
+    /// As [`compile`].
+    fn new(pattern: &str, options: &str, is_full: bool, may_be_global: bool) -> Result<Self> {
+        let regex = compile(pattern, options, is_full, may_be_global)?;
         let are_simple = options.chars().all(|option| matches!(option, 'i' | 'c' | 'g'));
         let is_case_clear = !(options.contains('i') && options.contains('c'));
-        let simple =
-            (are_simple && is_case_clear).then(|| SimpleRegex::new(pattern, options.contains('i'))).flatten();
-        Some((Self { regex, simple }, options))
+        let ignores_case = options.contains('i');
+        let simple = (are_simple && is_case_clear)
+            .then(|| match is_full {
+                true => SimpleRegex::new(&format!("\\A(?:{pattern})\\z"), ignores_case),
+                false => SimpleRegex::new(pattern, ignores_case),
+            })
+            .flatten();
+        Ok(Self { regex, simple })
     }
 
     /// Finds the first matches in texts, of a vector with so many rows.
@@ -278,22 +295,84 @@ impl ConstantRegex {
                 usize::MAX
             },
             places: Places::default(),
+            steps: Steps::default(),
+            unknown: 0,
+            known: 0,
         }
     }
 }
 
-/// Finds first matches as far as they are known without a search.
+/// Finds matches as far as they are known without a search.
 struct Finder<'a> {
     simple: Option<&'a SimpleRegex>,
     /// No line ends in texts that are so long: they are in the heap.
     one_line_from: usize,
     places: Places,
+    steps: Steps,
+    /// In how many texts what was asked is known, and in how many it is not.
+    unknown: u32,
+    known: u32,
 }
 
+/// So many texts about which nothing is known are tried, and as many as there are others.
+const UNKNOWN_MAX: u32 = 64;
+
 impl Finder<'_> {
+    /// Finds the first match in a text.
     fn find(&mut self, source: &[u8]) -> Outcome {
+        self.steps = Steps::of(source.len());
+        let outcome = self.find_next(source, 0);
+        if outcome == Outcome::Unknown {
+            self.unknown += 1;
+            if self.unknown > UNKNOWN_MAX.max(self.known) {
+                self.simple = None;
+            }
+        } else {
+            self.known += 1;
+        }
+        outcome
+    }
+
+    /// Finds the first match that begins at byte `from` or behind it, in the text that [`Self::find`] looked at.
+    fn find_next(&mut self, source: &[u8], from: usize) -> Outcome {
         let is_line = source.len() >= self.one_line_from;
-        self.simple.map_or(Outcome::Unknown, |simple| simple.find(source, is_line, &mut self.places))
+        self.simple.map_or(Outcome::Unknown, |simple| {
+            simple.find(source, from, is_line, &mut self.steps, &mut self.places)
+        })
+    }
+
+    /// Appends `source` to `text` with the first `count` matches replaced; whether all of them are known. No match is empty but one at the
+    /// start of a text.
+    fn replace(
+        &mut self,
+        source: &[u8],
+        parts: &[Replacement],
+        count: usize,
+        text: &mut Vec<u8>,
+    ) -> Result<bool> {
+        let start = text.len();
+        let (mut meter, mut copied, mut left) = (Meter::new(), 0, count);
+        let mut outcome = self.find(source);
+        while outcome == Outcome::Found {
+            let before = text.len();
+            text.extend_from_slice(&source[copied..self.places.start()]);
+            for part in parts {
+                part.append(|group| self.places.group(group, source), text);
+            }
+            copied = self.places.end();
+            left -= 1;
+            if left == 0 || copied == 0 {
+                break;
+            }
+            meter.add(text.len() - before)?;
+            outcome = self.find_next(source, copied);
+        }
+        if outcome == Outcome::Unknown {
+            text.truncate(start);
+            return Ok(false);
+        }
+        text.extend_from_slice(&source[copied..]);
+        Ok(true)
     }
 }
 
@@ -325,18 +404,10 @@ fn specialize_replace(constants: &[Option<Value>]) -> Result<Option<Arc<dyn Scal
         let (texts, mut finder) = (TextColumn::of(args[0]), constant.finder(args[0], len));
         write_text(args, len, out, |row, text| {
             let source = texts.get(row);
-            match finder.find(source) {
-                Outcome::Unknown => return replace(&constant.regex, source, &parts, count, text),
-                Outcome::Absent => text.extend_from_slice(source),
-                // A match that begins with the text is the only one.
-                Outcome::Found => {
-                    for part in &parts {
-                        part.append(|group| finder.places.group(group, source), text);
-                    }
-                    text.extend_from_slice(&source[finder.places.end()..]);
-                }
+            if finder.replace(source, &parts, count, text)? {
+                return Ok(());
             }
-            Ok(())
+            replace(&constant.regex, source, &parts, count, text)
         })
     })))
 }

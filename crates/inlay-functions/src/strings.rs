@@ -2,7 +2,7 @@
 
 use super::case::{lower, upper};
 use super::columns::{
-    Column, TextColumn, map_text, per_distinct, rewrite, slice_text, write_blob, write_text,
+    Column, TextColumn, map_text, per_distinct, rewrite_short, slice_text, write_blob, write_text,
     write_text_or_null,
 };
 use crate::registry::{Function, Overloads, Signature};
@@ -333,7 +333,12 @@ fn unicode(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
 
 /// Characters as people see them keep their order inside.
 fn reverse(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    rewrite(args, len, out, |source, text| {
+    let short = |word: u128, size: usize| {
+        let is_ascii = word & (u128::MAX / 0xFF * 0x80) == 0;
+        // What is empty has no bits to move.
+        (is_ascii && size > 0).then(|| word.swap_bytes() >> (8 * (16 - size)))
+    };
+    rewrite_short(args, len, out, short, |source, text| {
         if source.is_ascii() {
             text.extend(source.bytes().rev());
         } else {
@@ -502,22 +507,41 @@ fn resolve_concat(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
 fn replace(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     per_distinct(args, Varchar, len, out, |args, len, out| {
         let (source, from, to) = (TextColumn::of(args[0]), TextColumn::of(args[1]), TextColumn::of(args[2]));
+        let is_one = args[1].is_constant() && !args[1].is_constant_null();
+        let finder = is_one.then(|| super::find::Finder::new(from.get(0)));
         write_text(args, len, out, |row, text| {
             let (source, from, to) = (source.get(row), from.get(row), to.get(row));
-            let mut copied = 0;
-            let mut meter = Meter::new();
-            if !from.is_empty() {
-                for at in memmem::find_iter(source, from) {
-                    meter.add(at - copied + to.len())?;
-                    text.extend_from_slice(&source[copied..at]);
-                    text.extend_from_slice(to);
-                    copied = at + from.len();
+            match &finder {
+                _ if from.is_empty() => text.extend_from_slice(source),
+                Some(finder) => replace_all(source, from.len(), to, |rest| finder.find(rest), text)?,
+                None => {
+                    let finder = memmem::Finder::new(from);
+                    replace_all(source, from.len(), to, |rest| finder.find(rest), text)?;
                 }
             }
-            text.extend_from_slice(&source[copied..]);
             Ok(())
         })
     })
+}
+
+/// Appends `source` with `to` for each part of `size` bytes that `find` finds first in what is left.
+#[inline]
+fn replace_all(
+    source: &[u8],
+    size: usize,
+    to: &[u8],
+    find: impl Fn(&[u8]) -> Option<usize>,
+    text: &mut Vec<u8>,
+) -> Result<()> {
+    let (mut rest, mut meter) = (source, Meter::new());
+    while let Some(at) = find(rest) {
+        meter.add(at + to.len())?;
+        text.extend_from_slice(&rest[..at]);
+        text.extend_from_slice(to);
+        rest = &rest[at + size..];
+    }
+    text.extend_from_slice(rest);
+    Ok(())
 }
 
 fn translate(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {

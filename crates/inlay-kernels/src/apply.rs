@@ -68,6 +68,24 @@ pub fn map<A: Native, O: Native>(
     finish(&[&input], rows, len, out)
 }
 
+/// Like [`map`], compiled for the CPU's level; for operations that the CPU has instructions for.
+pub fn map_wide<A: Native, O: Native>(
+    input: &Vector,
+    ty: &LogicalType,
+    len: usize,
+    out: &mut Vector,
+    f: impl Fn(A) -> O + Copy,
+) -> Result<()> {
+    if null_argument(&[input], ty, len, out) {
+        return Ok(());
+    }
+    let input = undictionary(input);
+    let rows = if input.is_constant() { 1 } else { len };
+    out.reset_flat(ty, rows);
+    map_loop(input.values::<A>(), out.values_mut::<O>(), |a| (f(a), false));
+    finish(&[&input], rows, len, out)
+}
+
 /// `out = f(input)`, where the flag says that the value is wrong; `error` explains.
 pub fn try_map<A: Native, O: Native>(
     input: &Vector,
@@ -245,11 +263,16 @@ pub fn per_row<O: Native>(
 }
 
 /// BOOLEAN `f(bytes)` of a VARCHAR or BLOB vector; once per distinct value of a dictionary not larger than the rows.
-pub fn predicate(input: &Vector, len: usize, out: &mut Vector, f: impl Fn(&[u8]) -> bool) -> Result<()> {
+pub fn predicate(
+    input: &Vector,
+    len: usize,
+    out: &mut Vector,
+    mut f: impl FnMut(&[u8]) -> bool,
+) -> Result<()> {
     if null_argument(&[input], &LogicalType::Boolean, len, out) {
         return Ok(());
     }
-    let answer = |values: &Vector, target: &mut [u8]| {
+    let mut answer = |values: &Vector, target: &mut [u8]| {
         let (heap, views) = (values.heap().buffers(), values.views());
         for (row, (target, view)) in target.iter_mut().zip(views).enumerate() {
             View::prefetch_ahead(views, row, heap);

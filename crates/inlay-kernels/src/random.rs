@@ -50,10 +50,13 @@ impl Randomness {
         mixed(self.take(1))
     }
 
-    /// 128 random bits.
-    pub fn wide_bits(&self) -> u128 {
-        let bits = self.bits();
-        u128::from(bits) << 64 | u128::from(hash_u64(bits ^ self.salt.load(Ordering::Relaxed)))
+    /// So many times 128 random bits.
+    pub fn take_wide(&self, count: usize) -> impl Iterator<Item = u128> {
+        let (from, salt) = (self.take(count), self.salt.load(Ordering::Relaxed));
+        (0..count as u64).map(move |index| {
+            let bits = mixed(from.wrapping_add(STEP.wrapping_mul(index)));
+            u128::from(bits) << 64 | u128::from(hash_u64(bits ^ salt))
+        })
     }
 
     /// A number from 0 to below 1.

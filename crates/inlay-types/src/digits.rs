@@ -19,6 +19,9 @@ pub fn write_integer(out: &mut String, value: i64) {
 
 /// Appends an integer to bytes.
 pub fn push_integer(out: &mut Vec<u8>, value: i64) {
+    if let digit @ 0..10 = value {
+        return out.push(b'0' + digit as u8);
+    }
     if value < 0 {
         out.push(b'-');
     }

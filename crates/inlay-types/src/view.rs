@@ -77,6 +77,20 @@ impl View {
         Self { head: raw as u64, tail: (raw >> 64) as u64 }
     }
 
+    /// The bytes of a string that lies in its view as a number, the first one lowest, zeros behind the last one.
+    #[inline]
+    pub fn short_word(&self) -> Option<u128> {
+        self.is_inline().then(|| u128::from(self.tail) << 32 | u128::from(self.head >> 32))
+    }
+
+    /// The view of a string of `len` bytes, at most [`INLINE_LIMIT`], as [`Self::short_word`] gives them. What is behind them is cut.
+    #[inline]
+    pub fn of_short_word(word: u128, len: usize) -> Self {
+        let len = len.min(INLINE_LIMIT);
+        let raw = (word & ((1 << (8 * len)) - 1)) << 32 | len as u128;
+        Self { head: raw as u64, tail: (raw >> 64) as u64 }
+    }
+
     /// A view of `bytes`, which lie at `offset` of heap buffer `buffer` if they are longer than [`INLINE_LIMIT`].
     #[inline]
     pub fn new(bytes: &[u8], buffer: u32, offset: u32) -> Self {
@@ -421,6 +435,9 @@ mod tests {
             raw[4..4 + len].copy_from_slice(&bytes);
             let raw = u128::from_le_bytes(raw);
             assert_eq!((view.head, view.tail), (raw as u64, (raw >> 64) as u64), "{len} bytes");
+            assert_eq!(view.short_word(), Some(raw >> 32));
+            let cut = View::of_short_word(raw >> 32 | u128::MAX << (8 * len), len);
+            assert_eq!((cut.head, cut.tail), (view.head, view.tail), "{len} bytes");
             assert_eq!(view.bytes(&[]), bytes);
         }
     }

@@ -85,10 +85,29 @@ fn buckets(args: &[&Vector], ty: LogicalType, len: usize, out: &mut Vector) -> R
         });
     }
     let (moments, is_time) = (Column::<i64>::of(args[1]), ty == Time);
+    if let ([width, _], false) = (args, is_time)
+        && width.is_constant()
+        && let Some(micros) = fixed_micros(widths.get(0))
+    {
+        return per_row(args, &ty, len, out, |row| {
+            let at = moments.get(row);
+            let from_origin = at.checked_sub(ORIGIN).filter(|_| is_finite_timestamp(at));
+            match from_origin.and_then(|from| (from - from.rem_euclid(micros)).checked_add(ORIGIN)) {
+                Some(start) => Ok(start),
+                None => bucket(widths.get(0), at, Start::Default),
+            }
+        });
+    }
     per_row(args, &ty, len, out, |row| {
         let at = bucket(widths.get(row), moments.get(row), start(row)?)?;
         Ok(if is_time { at.rem_euclid(MICROS_PER_DAY) } else { at })
     })
+}
+
+/// The width of buckets of days and less in microseconds, if it is one.
+fn fixed_micros(width: Interval) -> Option<i64> {
+    let micros = i64::from(width.days).checked_mul(MICROS_PER_DAY)?.checked_add(width.micros)?;
+    (width.months == 0 && micros > 0).then_some(micros)
 }
 
 fn buckets_in_zone(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {

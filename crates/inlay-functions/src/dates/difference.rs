@@ -10,7 +10,7 @@ use super::part::iso_week;
 use super::trunc::{clock_micros, clock_start, parse_part};
 use crate::columns::{Column, TextColumn};
 use crate::registry::{Function, Overloads, Signature};
-use inlay_kernels::apply::{null_argument, per_row};
+use inlay_kernels::apply::{null_argument, per_row, zip};
 use inlay_kernels::arithmetic::{Op, resolve_binary};
 use inlay_kernels::zone::Zone;
 use inlay_types::LogicalType::{
@@ -157,6 +157,11 @@ fn difference(
     let names = TextColumn::of(args[0]);
     let parse = |row: usize| parse_part(names.get(row), "a difference");
     let constant = if args[0].is_constant() { Some(parse(0)?) } else { None };
+    if let (None, Some(Part::Day), true) = (zone, constant, is_date)
+        && args[1..].iter().all(|days| are_near(days))
+    {
+        return zip(&args[1..], &BigInt, len, out, |from: i32, to: i32| i64::from(to) - i64::from(from));
+    }
     if let (None, Some(part)) = (zone, constant)
         && count == Count::Crossed
         && let [Some(from), Some(to)] = [1, 2].map(|index| starts_before(part, args[index], len))
@@ -246,6 +251,13 @@ fn starts_before(part: Part, moments: &Vector, len: usize) -> Option<Vec<i64>> {
     };
     let found: Vec<i64> = found;
     Some(if moments.is_constant() { vec![found[0]; len] } else { found })
+}
+
+/// Whether dates, which are no dictionary, are not far from 1970.
+fn are_near(dates: &Vector) -> bool {
+    let is_near = |days: &i32| (-DAYS_MAX..DAYS_MAX).contains(days);
+    dates.as_dictionary().is_none()
+        && dates.values::<i32>().iter().fold(true, |all, days| all & is_near(days))
 }
 
 /// BIGINT of the name of a part of the clock and two times of day.

@@ -16,7 +16,7 @@ use crate::registry::{Function, Overloads, Signature};
 use inlay_kernels::apply::{joint_validity, per_row};
 use inlay_kernels::function::kernel;
 use inlay_kernels::json::packed::Writer;
-use inlay_kernels::json::scan::{Raw, Scanned, is_document, part_at};
+use inlay_kernels::json::scan::{Raw, Scanned, contains_scalar, is_document, part_at, plain_scalar};
 use inlay_kernels::json::value::{Json, Path};
 use inlay_kernels::json::values::is_plain;
 use inlay_kernels::resolve::{ArgType, ResolveOptions, Resolved};
@@ -194,10 +194,14 @@ fn json_structure(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> 
 }
 
 fn json_pretty(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    rewritten(Varchar, args, len, out, |json, text| {
-        let mut pretty = String::new();
-        json.write_pretty(0, &mut pretty);
-        text.extend_from_slice(pretty.as_bytes());
+    let source = TextColumn::of(args[0]);
+    write_bytes(Varchar, args, len, out, |row, text| {
+        if !matches!(part_at(source.get(row), None), Scanned::Part(raw) if raw.write_pretty(text)) {
+            let mut pretty = String::new();
+            Json::parse(source.text(row))?.write_pretty(0, &mut pretty);
+            text.extend_from_slice(pretty.as_bytes());
+        }
+        Ok(())
     })
 }
 
@@ -250,9 +254,11 @@ impl<'a> Paths<'a> {
                 Ok(Some(path))
             }
             Self::Text(column, last) => {
-                let text = column.text(row);
-                if last.as_ref().is_none_or(|(known, _)| *known != text) {
-                    *last = Some((text, Path::parse(text)?));
+                if !column.is_constant() || last.is_none() {
+                    let text = column.text(row);
+                    if last.as_ref().is_none_or(|(known, _)| *known != text) {
+                        *last = Some((text, Path::parse(text)?));
+                    }
                 }
                 Ok(last.as_ref().map(|(_, path)| path))
             }
@@ -439,7 +445,12 @@ fn json_exists(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
 
 fn json_contains(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     let (source, part) = (TextColumn::of(args[0]), TextColumn::of(args[1]));
+    let is_one = args[1].is_constant() && !args[1].is_constant_null();
+    let scalar = if is_one { plain_scalar(part.get(0)) } else { None };
     per_row(args, &Boolean, len, out, |row| {
+        if let Some(found) = scalar.and_then(|scalar| contains_scalar(source.get(row), scalar)) {
+            return Ok(u8::from(found));
+        }
         let mut fuel = COMPARISONS_MAX;
         let found = Json::parse(source.text(row))?.contains(&Json::parse(part.text(row))?, &mut fuel);
         if fuel == 0 {
@@ -483,6 +494,12 @@ fn resolve_to_json(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
     let [arg] = args else { return None };
     let (taken, writer) = written_as(&arg.ty);
     let kernel = kernel(move |args: &[&Vector], len: usize, out: &mut Vector| {
+        if matches!(writer, Writer::Signed | Writer::Unsigned) {
+            // Integers are the same as texts.
+            inlay_kernels::cast::cast(args[0], &Varchar, false, out)?;
+            *out = std::mem::replace(out, Vector::empty(Varchar)).reinterpret(JsonType);
+            return Ok(());
+        }
         let texts = nested::with_texts(args, std::slice::from_ref(&writer))?;
         let args = &texts.iter().collect::<Vec<_>>()[..];
         each_known(args, &JsonType, len, out, |args, row, out| {

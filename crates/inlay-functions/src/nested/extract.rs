@@ -1,13 +1,14 @@
 //! `x[i]`: one element of a list, a character of a text, a field of a struct, a value of a map.
 
-use super::rows::{Args, computed, each_known, finish};
+use super::rows::{Args, computed, finish};
 use super::{element, explained, is_integer, maps, structs};
+use crate::columns::{Column, slice_text};
 use crate::registry::Function;
 use inlay_kernels::function::kernel;
 use inlay_kernels::resolve::{ArgType, ResolveOptions, Resolved};
 use inlay_types::LogicalType::{BigInt, Varchar};
 use inlay_types::nested::extract_elements;
-use inlay_types::{LogicalType, Result};
+use inlay_types::{LogicalType, Result, Vector};
 
 /// See the module documentation.
 pub(crate) static FUNCTIONS: &[Function] = &[explained(
@@ -58,18 +59,25 @@ fn place(index: i64, count: usize) -> Option<usize> {
 
 /// A character of a text, the empty text behind its ends.
 fn character() -> Resolved {
-    let kernel = kernel(|args, len, out| {
-        each_known(args, &Varchar, len, out, |args, row, out| {
-            let text = args.text(0, row).unwrap_or_default();
-            let index = args.int(1, row).unwrap_or_default();
+    let kernel = kernel(|args: &[&Vector], len, out: &mut Vector| {
+        let indexes = Column::<i64>::of(args[1]);
+        slice_text(args, len, out, |row, bytes| {
+            let index = indexes.get(row);
+            // Most texts are ASCII: looking at the part up to the character is enough.
+            if let Some(place) = usize::try_from(index).ok().and_then(|index| index.checked_sub(1))
+                && let Some(part) = bytes.get(..=place)
+                && part.is_ascii()
+            {
+                return (place, place + 1);
+            }
+            let text = std::str::from_utf8(bytes).unwrap_or_default();
             let found = if index > 0 {
                 text.char_indices().nth(usize::try_from(index - 1).unwrap_or(usize::MAX))
             } else {
                 let back = usize::try_from(index.unsigned_abs()).unwrap_or(usize::MAX);
                 back.checked_sub(1).and_then(|back| text.char_indices().rev().nth(back))
             };
-            let found = found.map_or("", |(at, c)| &text[at..at + c.len_utf8()]);
-            out.push(Some(found.as_bytes()))
+            found.map_or((0, 0), |(at, c)| (at, at + c.len_utf8()))
         })
     });
     Resolved::infallible(vec![Varchar, BigInt], Varchar, kernel)

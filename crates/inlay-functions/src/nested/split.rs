@@ -1,7 +1,9 @@
 //! Texts taken apart into lists, and lists joined into texts.
 
 use super::is_text;
-use super::rows::{Part, Texts, each, each_known};
+use super::rows::{Part, Texts, each, each_known, text};
+use crate::columns::TextColumn;
+use crate::find::Finder;
 use crate::regex::Regexes;
 use crate::registry::Function;
 use inlay_kernels::function::kernel;
@@ -67,9 +69,19 @@ fn resolve_split(args: &[ArgType]) -> Option<Resolved> {
     }
     let ty = LogicalType::list(Varchar);
     let returns = ty.clone();
-    let kernel = kernel(move |args, len, out| {
+    let kernel = kernel(move |args: &[&Vector], len, out: &mut Vector| {
+        let is_one = args[1].is_constant() && !args[1].is_constant_null();
+        let separator = TextColumn::of(args[1]);
+        let finder = is_one.then(|| Finder::new(separator.get(0))).filter(|finder| finder.len() > 0);
         each(args, &ty, len, out, |args, row, out| {
-            let Some(source) = args.text(0, row) else { return out.push(None) };
+            let Some(source) = args.get(0, row) else { return out.push(None) };
+            if let Some(finder) = &finder
+                && source.len() <= SHORT
+                && out.try_push_with(|out| Ok(push_few_parts(source, finder, out)))?
+            {
+                return Ok(());
+            }
+            let source = text(source);
             out.push_texts(|list| match args.text(1, row) {
                 None => list.push(source.as_bytes()),
                 Some("") if source.is_empty() => list.push(b""),
@@ -79,6 +91,36 @@ fn resolve_split(args: &[ArgType]) -> Option<Resolved> {
         })
     });
     Some(Resolved::infallible(vec![Varchar, Varchar], returns, kernel))
+}
+
+/// Bytes of a text whose parts need not be counted one by one.
+const SHORT: usize = 1 << 16;
+
+/// Parts whose ends are kept in place.
+const FEW_PARTS: usize = 16;
+
+/// Appends the list of the parts of a text between separators, if there are few; whether it did.
+fn push_few_parts(source: &[u8], separator: &Finder, out: &mut Vec<u8>) -> bool {
+    let (mut starts, mut count) = ([0; FEW_PARTS], 1);
+    while let Some(at) = separator.find(&source[starts[count - 1]..]) {
+        if count == FEW_PARTS {
+            return false;
+        }
+        starts[count] = starts[count - 1] + at + separator.len();
+        count += 1;
+    }
+    out.extend_from_slice(&(count as u32).to_le_bytes());
+    // Behind the text as many bytes as a separator has would begin the next part.
+    let behind = source.len() + separator.len();
+    let next = |part: usize| if part + 1 < count { starts[part + 1] } else { behind };
+    for part in 0..count {
+        let end = next(part) - (part + 1) * separator.len();
+        out.extend_from_slice(&(end as u32).to_le_bytes());
+    }
+    for part in 0..count {
+        out.extend_from_slice(&source[starts[part]..next(part) - separator.len()]);
+    }
+    true
 }
 
 fn characters(source: &str) -> impl Iterator<Item = &str> {

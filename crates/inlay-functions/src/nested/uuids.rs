@@ -1,12 +1,12 @@
 //! UUIDs: made, and what they say of themselves.
 
-use super::rows::{each, each_known};
+use super::rows::each_known;
 use crate::registry::Function;
 use inlay_kernels::function::Volatility;
 use inlay_kernels::function::kernel;
 use inlay_kernels::resolve::{ArgType, ResolveOptions, Resolved};
-use inlay_types::Error;
 use inlay_types::LogicalType::{TimestampTz, UInteger, Uuid};
+use inlay_types::{Buffer, Error, Heap, Vector};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -62,11 +62,13 @@ fn resolve_new(args: &[ArgType], options: &ResolveOptions, version: u128) -> Opt
         return None;
     }
     let (random, counter) = (Arc::clone(&options.random), Arc::new(AtomicU64::new(0)));
-    let kernel = kernel(move |args, len, out| {
+    let kernel = kernel(move |_, len, out: &mut Vector| {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis());
-        each(args, &Uuid, len, out, |_, _, out| {
-            let count = counter.fetch_add(1, Ordering::Relaxed);
-            let mut uuid = random.wide_bits();
+        // All workers count on the same numbers: once a vector.
+        let (first, random) = (counter.fetch_add(len as u64, Ordering::Relaxed), random.take_wide(len));
+        let mut made = Vec::with_capacity(len);
+        made.extend(random.zip(first..).map(|(bits, count)| {
+            let mut uuid = bits;
             if version == 7 {
                 // The counter behind the milliseconds keeps those of one call in order.
                 let counted = u128::from(count) & 0xFFF;
@@ -74,8 +76,10 @@ fn resolve_new(args: &[ArgType], options: &ResolveOptions, version: u128) -> Opt
             }
             uuid = uuid & !(0xF << 76) | version << 76;
             uuid = uuid & !(0b11 << 62) | 0b10 << 62;
-            out.push(Some(&(uuid ^ FLIP).to_le_bytes()))
-        })
+            uuid ^ FLIP
+        }));
+        *out = Vector::flat(Uuid, len, Buffer::from_vec(made), None, Heap::default());
+        Ok(())
     });
     Some(Resolved::infallible(Vec::new(), Uuid, kernel))
 }

@@ -101,9 +101,14 @@ impl Writer {
             Self::List(element, writer) => {
                 let list = Sequence::new(element, bytes);
                 out.push(b'[');
-                for index in 0..list.len() {
-                    separate(index, out);
-                    writer.write(list.get(index), out);
+                match (&**writer, list.fixed()) {
+                    (Self::Signed, Some(run)) if list.has_no_nulls() => push_integers(run, list.len(), out),
+                    _ => {
+                        for index in 0..list.len() {
+                            separate(index, out);
+                            writer.write(list.get(index), out);
+                        }
+                    }
                 }
                 out.push(b']');
             }
@@ -162,6 +167,28 @@ fn wide(bytes: &[u8]) -> i128 {
     match bytes.first_chunk() {
         Some(raw) => i128::from_le_bytes(*raw),
         None => i128::from(signed(bytes)),
+    }
+}
+
+/// Appends so many integers, which lie in `run`, with commas between.
+fn push_integers(run: &[u8], count: usize, out: &mut Vec<u8>) {
+    let mut push = |index: usize, value: i64| {
+        separate(index, out);
+        push_integer(out, value);
+    };
+    match run.len() / count.max(1) {
+        4 => {
+            let values = run.as_chunks().0.iter().map(|raw| i64::from(i32::from_le_bytes(*raw)));
+            values.enumerate().for_each(|(index, value)| push(index, value));
+        }
+        8 => {
+            let values = run.as_chunks().0.iter().map(|raw| i64::from_le_bytes(*raw));
+            values.enumerate().for_each(|(index, value)| push(index, value));
+        }
+        width => {
+            let values = run.chunks_exact(width.max(1)).map(signed);
+            values.enumerate().for_each(|(index, value)| push(index, value));
+        }
     }
 }
 
@@ -232,6 +259,7 @@ mod tests {
                 Arc::from([Field::new("a \"b\"", ty.clone()), Field::new("c", T::list(ty.clone()))]);
             let unnamed: Arc<[Field]> = fields.iter().map(|field| Field::new("", field.ty.clone())).collect();
             let values = vec![scalar.clone(), list(ty.clone(), vec![scalar.clone(), Value::Null])];
+            let full = list(ty.clone(), vec![scalar.clone(), scalar.clone(), scalar.clone()]);
             let types = Arc::new((T::Varchar, ty.clone()));
             let entries = vec![("x".into(), scalar.clone()), ("y".into(), Value::Null)];
             let entries = entries
@@ -242,6 +270,7 @@ mod tests {
                 Value::Struct { fields, values: values.clone() },
                 Value::Struct { fields: unnamed, values },
                 list(ty.clone(), Vec::new()),
+                full,
                 Value::Map { types, entries },
             ] {
                 let ty = value.logical_type();

@@ -42,6 +42,13 @@ impl<'a> Raw<'a> {
         if !self.text.starts_with('[') {
             return Some(0);
         }
+        // It is well-formed: without other parts inside there is a comma between each two items.
+        if let Some(inside) = self.text.as_bytes().get(1..self.text.len() - 1)
+            && !inside.iter().fold(false, |found, byte| found | matches!(byte, b'"' | b'[' | b'{'))
+        {
+            let is_empty = inside.iter().all(|byte| is_space(*byte));
+            return Some(inside.iter().filter(|byte| **byte == b',').count() + usize::from(!is_empty));
+        }
         let mut scanner = Scanner::new(self.text);
         let mut count = 0;
         scanner.items(0, |scanner| {
@@ -57,7 +64,9 @@ impl<'a> Raw<'a> {
             return false;
         }
         let text = self.text.as_bytes();
-        if !text.iter().fold(false, |found, byte| found | is_space(*byte)) {
+        // There are no spaces around it.
+        let is_scalar = !matches!(text.first(), Some(b'{' | b'['));
+        if is_scalar || !text.iter().fold(false, |found, byte| found | is_space(*byte)) {
             out.extend_from_slice(text);
             return true;
         }
@@ -73,6 +82,76 @@ impl<'a> Raw<'a> {
         out.truncate(start + written);
         true
     }
+
+    /// Appends it with a line for each part, as [`super::value::Json::write_pretty`] does, if it is plain.
+    pub fn write_pretty(&self, out: &mut Vec<u8>) -> bool {
+        if !self.is_plain {
+            return false;
+        }
+        let line = |out: &mut Vec<u8>, level: usize| {
+            out.push(b'\n');
+            (0..level).for_each(|_| out.extend_from_slice(b"    "));
+        };
+        let (text, mut at, mut level) = (self.text.as_bytes(), 0, 0usize);
+        while let Some(&byte) = text.get(at) {
+            at += 1;
+            match byte {
+                b'{' | b'[' => {
+                    out.push(byte);
+                    at = behind_space(text, at);
+                    if let Some(&end) = text.get(at)
+                        && end == byte + 2
+                    {
+                        out.push(end);
+                        at += 1;
+                    } else {
+                        level += 1;
+                        line(out, level);
+                    }
+                }
+                b'}' | b']' => {
+                    level = level.saturating_sub(1);
+                    line(out, level);
+                    out.push(byte);
+                }
+                b',' => {
+                    out.push(byte);
+                    line(out, level);
+                }
+                b':' => out.extend_from_slice(b": "),
+                b'"' => {
+                    // In texts, which have no quotes inside, everything stays.
+                    let end = at + plain_prefix(&text[at..]);
+                    let end = end + text[end..].iter().take_while(|byte| **byte != b'"').count() + 1;
+                    let end = end.min(text.len());
+                    out.extend_from_slice(&text[at - 1..end]);
+                    at = end;
+                }
+                byte if is_space(byte) => {}
+                byte => out.push(byte),
+            }
+        }
+        true
+    }
+}
+
+/// A document that is neither an array nor an object, if it is plain: as it is written, without spaces around it.
+pub fn plain_scalar(document: &[u8]) -> Option<&[u8]> {
+    match part(document, &[]) {
+        Scanned::Part(raw) if raw.is_plain && !raw.text.starts_with(['{', '[']) => Some(raw.text.as_bytes()),
+        _ => None,
+    }
+}
+
+/// Whether a document is a value that [`plain_scalar`] gave or has it somewhere; `None`: its tree knows.
+pub fn contains_scalar(document: &[u8], scalar: &[u8]) -> Option<bool> {
+    let (mut found, mut is_known) = (false, true);
+    let (end, _) = passed_over_with(document, 0, 0, |value, is_plain| {
+        found |= value == scalar;
+        // A number that is written otherwise is another one, a text may be the same.
+        is_known &= is_plain || !value.starts_with(b"\"") || !scalar.starts_with(b"\"");
+    })?;
+    (behind_space(document, end) == document.len() && is_known).then_some(found)
 }
 
 #[inline(always)]
@@ -367,13 +446,25 @@ fn behind_member(bytes: &[u8], at: usize, depth: usize) -> Option<usize> {
 
 /// Where the value that begins at `at`, or behind spaces, ends, and whether it is plain. What lies in it is told apart without
 /// recursion: the lowest bit of `open` says whether an object is open or an array, those above whether the ones around it are.
-fn passed_over(bytes: &[u8], mut at: usize, depth: usize) -> Option<(usize, bool)> {
+fn passed_over(bytes: &[u8], at: usize, depth: usize) -> Option<(usize, bool)> {
+    passed_over_with(bytes, at, depth, |_, _| {})
+}
+
+/// The same; `scalar` gets each value that is neither an array nor an object, and whether it is plain.
+#[inline(always)]
+fn passed_over_with(
+    bytes: &[u8],
+    mut at: usize,
+    depth: usize,
+    mut scalar: impl FnMut(&[u8], bool),
+) -> Option<(usize, bool)> {
     let (mut open, mut levels, mut is_plain) = (0u128, 0, true);
     loop {
         at = behind_space(bytes, at);
         match *bytes.get(at)? {
             b'"' => {
                 let (end, is_plain_text) = text_end(bytes, at)?;
+                scalar(&bytes[at..end], is_plain_text);
                 at = end;
                 is_plain &= is_plain_text;
             }
@@ -396,12 +487,19 @@ fn passed_over(bytes: &[u8], mut at: usize, depth: usize) -> Option<(usize, bool
             }
             b'-' | b'0'..=b'9' => {
                 let (end, is_plain_number) = number_end(bytes, at)?;
+                scalar(&bytes[at..end], is_plain_number);
                 at = end;
                 is_plain &= is_plain_number;
             }
-            b't' => at = behind_word(bytes, at, b"true")?,
-            b'f' => at = behind_word(bytes, at, b"false")?,
-            b'n' => at = behind_word(bytes, at, b"null")?,
+            byte @ (b't' | b'f' | b'n') => {
+                let word: &[u8] = match byte {
+                    b't' => b"true",
+                    b'f' => b"false",
+                    _ => b"null",
+                };
+                at = behind_word(bytes, at, word)?;
+                scalar(word, true);
+            }
             _ => return None,
         }
         loop {
@@ -603,6 +701,21 @@ mod tests {
         }
         if let Some(is_document) = is_document(text.as_bytes()) {
             assert_eq!(is_document, Json::parse(text).is_ok(), "{text}");
+        }
+        for scalar in ["1", "2", "-5", "\"t1\"", "\"ü\"", "null", "true", "12345678901234567890", "0"] {
+            let Some(plain) = plain_scalar(scalar.as_bytes()) else { continue };
+            if let Some(found) = contains_scalar(text.as_bytes(), plain) {
+                let contains =
+                    Json::parse(text).map(|json| json.contains(&Json::parse(scalar).unwrap(), &mut 1000));
+                assert_eq!(Some(found), contains.ok(), "{text} {scalar}");
+            }
+        }
+        if let Scanned::Part(raw) = part_at(text.as_bytes(), None) {
+            let (mut pretty, mut expected) = (Vec::new(), String::new());
+            Json::parse(text).unwrap().write_pretty(0, &mut expected);
+            if raw.write_pretty(&mut pretty) {
+                assert_eq!(String::from_utf8(pretty).unwrap(), expected, "{text}");
+            }
         }
     }
 
