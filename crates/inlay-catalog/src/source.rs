@@ -91,6 +91,16 @@ pub trait TableFunction: Send + Sync {
         named: &[(String, Value)],
         types: &TypeNames<'_>,
     ) -> Result<Arc<dyn TableSource>>;
+
+    /// Columns that the folders of files say (`year=2024/a.csv`), not the files themselves.
+    fn folder_columns(
+        &self,
+        _args: &[Value],
+        _named: &[(String, Value)],
+        _types: &TypeNames<'_>,
+    ) -> Result<Vec<String>> {
+        Ok(Vec::new())
+    }
 }
 
 /// The type that a text names, as SQL writes it: also one that the database knows by CREATE TYPE.

@@ -57,6 +57,15 @@ impl TableFunction for ReadArrow {
         }
         per_file.open(files, &|paths: &[String]| ArrowFiles::open(&self.access, paths, types))
     }
+
+    fn folder_columns(
+        &self,
+        args: &[Value],
+        named: &[(String, Value)],
+        types: &TypeNames<'_>,
+    ) -> Result<Vec<String>> {
+        PerFile::folder_columns(self.name, args, named, types, &self.access)
+    }
 }
 
 type Buffered = BufReader<Box<dyn Seekable>>;

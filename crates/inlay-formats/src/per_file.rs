@@ -146,20 +146,8 @@ impl PerFile {
             let files = paths.into_iter().map(open).collect::<Result<Vec<_>>>()?;
             return Ok(Arc::new(self.by_schema(schema, files)));
         }
-        let partitions: Vec<Vec<(String, Option<String>)>> = match self.hive {
-            Some(false) => Vec::new(),
-            _ => paths.iter().map(|path| partitions_of(path)).collect(),
-        };
-        let keys: Vec<String> = partitions
-            .first()
-            .map_or_else(Vec::new, |first| first.iter().map(|(key, _)| key.clone()).collect());
-        let alike = partitions.iter().all(|of| of.iter().map(|(key, _)| key).eq(keys.iter()));
-        if !alike && self.hive == Some(true) {
-            let message = "the files have different hive partitions";
-            let hint = "hive_partitioning = false reads them without";
-            return Err(Error::invalid_argument(message).with_hint(hint));
-        }
-        let is_hive = alike && !keys.is_empty();
+        let (keys, partitions) = self.partitions(&paths)?;
+        let is_hive = !keys.is_empty();
         if !is_each && !is_hive {
             return open(&paths);
         }
@@ -169,8 +157,39 @@ impl PerFile {
             let values = if is_hive { partitions[index].clone() } else { Vec::new() };
             files.push((path, source, values));
         }
-        let keys = if is_hive { keys } else { Vec::new() };
         self.assemble(files, &keys).map(|source| Arc::new(source) as Arc<dyn TableSource>)
+    }
+
+    /// The columns that the folders of files say, and their values for each file; none unless all files have the same.
+    fn partitions(&self, paths: &[String]) -> Result<(Vec<String>, Vec<Partitions>)> {
+        if self.hive == Some(false) || self.schema.is_some() {
+            return Ok(Default::default());
+        }
+        let partitions: Vec<Partitions> = paths.iter().map(|path| partitions_of(path)).collect();
+        let keys: Vec<String> = partitions
+            .first()
+            .map_or_else(Vec::new, |first| first.iter().map(|(key, _)| key.clone()).collect());
+        if partitions.iter().all(|of| of.iter().map(|(key, _)| key).eq(keys.iter())) {
+            return Ok((keys, partitions));
+        }
+        if self.hive == Some(true) {
+            let message = "the files have different hive partitions";
+            let hint = "hive_partitioning = false reads them without";
+            return Err(Error::invalid_argument(message).with_hint(hint));
+        }
+        Ok(Default::default())
+    }
+
+    /// What [`inlay_catalog::TableFunction::folder_columns`] is of a reader.
+    pub fn folder_columns(
+        function: &str,
+        args: &[Value],
+        named: &[(String, Value)],
+        types: &TypeNames<'_>,
+        access: &Arc<Files>,
+    ) -> Result<Vec<String>> {
+        let (per_file, _) = Self::take(named, types)?;
+        Ok(per_file.partitions(&per_file.files(function, args, access)?)?.0)
     }
 
     /// Files whose columns are those of a schema.
@@ -339,15 +358,18 @@ fn described_of(value: &Value) -> Result<Vec<String>> {
     )))
 }
 
+/// What the folders of a file say: columns and their values, NULL among them.
+type Partitions = Vec<(String, Option<String>)>;
+
 /// Path, its source, its partitions.
-type Opened = (String, Arc<dyn TableSource>, Vec<(String, Option<String>)>);
+type Opened = (String, Arc<dyn TableSource>, Partitions);
 
 fn place_of(columns: &[SourceColumn], name: &str) -> Option<usize> {
     columns.iter().position(|column| column.name.to_lowercase() == name.to_lowercase())
 }
 
 /// `key=value` of the folders of a path.
-fn partitions_of(path: &str) -> Vec<(String, Option<String>)> {
+fn partitions_of(path: &str) -> Partitions {
     let Some((folders, _)) = path.rsplit_once(['/', '\\']) else { return Vec::new() };
     let pair = |folder: &str| {
         let (key, value) = folder.split_once('=')?;

@@ -375,6 +375,10 @@ fn hint_of_names(candidates: &[String]) -> Option<String> {
 
 /// What helps where a text is no value of a type.
 fn hint_of_cast(value: &str, to: &str) -> Option<String> {
+    let is_fraction = || value.trim().parse::<f64>().is_ok_and(|number| number.fract() != 0.0);
+    if (to.ends_with("INT") || to == "INTEGER") && is_fraction() {
+        return Some(format!("it is no whole number; CAST('{}' AS {to}) rounds it", value.trim()));
+    }
     let hints: Vec<String> = [written_form(value, to), try_cast(to)].into_iter().flatten().collect();
     (!hints.is_empty()).then(|| hints.join("; "))
 }

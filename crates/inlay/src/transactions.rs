@@ -6,7 +6,7 @@ use crate::text::same_name;
 pub(crate) use inlay_catalog::TEMPORARY;
 use inlay_catalog::{MAIN, Sequence, SequenceSchema};
 use inlay_formats::SessionFiles;
-use inlay_sql::plan::statement::{self as plan, TransactionModes};
+use inlay_sql::plan::statement::{self as plan, OnCommit, TransactionModes};
 use inlay_storage::store::{Isolation, ObjectId, Store, Transaction, TransactionOptions};
 use inlay_types::{Error, MemoryBudget, Result};
 use parking_lot::Mutex;
@@ -28,6 +28,8 @@ pub(crate) struct SessionNames {
     pub last_value: Arc<Mutex<Option<i64>>>,
     /// Lines that readers of files left out, and pipes.
     pub files: Arc<SessionFiles>,
+    /// Temporary tables that COMMIT drops or empties.
+    pub on_commit: Arc<Mutex<Vec<(ObjectId, OnCommit)>>>,
 }
 
 /// See the module documentation.
@@ -57,6 +59,37 @@ impl Transactions {
     /// The foreign keys that were left to COMMIT.
     pub fn deferred(&self) -> Vec<(String, ObjectId, String)> {
         self.deferred.lock().iter().cloned().collect()
+    }
+
+    /// Notes what COMMIT does to a temporary table.
+    pub fn note_on_commit(&self, table: ObjectId, on_commit: OnCommit) {
+        if on_commit != OnCommit::PreserveRows {
+            self.session.lock().on_commit.lock().push((table, on_commit));
+        }
+    }
+
+    /// Drops and empties the temporary tables that said so.
+    fn end_temporary(&self, database: &Database) -> Result<()> {
+        let noted = Arc::clone(&self.session.lock().on_commit);
+        let mut noted = noted.lock();
+        if noted.is_empty() || self.options.read_only {
+            return Ok(());
+        }
+        let transaction = self.of(database, TEMPORARY)?;
+        // Some were dropped, or never committed.
+        noted.retain(|(table, _)| transaction.state().table(*table).is_ok());
+        for &(id, on_commit) in noted.iter() {
+            match on_commit {
+                OnCommit::PreserveRows => {}
+                OnCommit::Drop => transaction.drop_object(id)?,
+                OnCommit::DeleteRows => {
+                    if transaction.state().table(id)?.snapshot().row_count() > 0 {
+                        transaction.table_to_write(id)?.truncate();
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     /// How they are begun.
@@ -181,7 +214,7 @@ impl Transactions {
 
     /// Commits them, and makes a checkpoint where the log has grown long.
     pub fn commit(&self, database: &Database) -> Result<()> {
-        let _ = database;
+        self.end_temporary(database)?;
         let mut begun = self.begun.lock();
         let (temporary, others): (Vec<_>, Vec<_>) =
             begun.iter().partition(|(name, _)| same_name(name, TEMPORARY));

@@ -80,6 +80,15 @@ impl TableFunction for ReadCsv {
         }
         per_file.open(files, &open)
     }
+
+    fn folder_columns(
+        &self,
+        args: &[Value],
+        named: &[(String, Value)],
+        types: &TypeNames<'_>,
+    ) -> Result<Vec<String>> {
+        PerFile::folder_columns(self.name, args, named, types, &self.access)
+    }
 }
 
 /// Files, besides the first, whose beginning is looked at before they are read.

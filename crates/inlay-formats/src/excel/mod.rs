@@ -98,6 +98,15 @@ impl TableFunction for ReadExcel {
         };
         if files.len() > 1 { per_file.open_each(files, &open) } else { per_file.open(files, &open) }
     }
+
+    fn folder_columns(
+        &self,
+        args: &[Value],
+        named: &[(String, Value)],
+        types: &TypeNames<'_>,
+    ) -> Result<Vec<String>> {
+        PerFile::folder_columns(self.name(), args, named, types, &self.access)
+    }
 }
 
 /// A sheet of a workbook.

@@ -77,6 +77,15 @@ impl TableFunction for ReadJson {
             Ok(Arc::new(self.source(files, &options)?))
         })
     }
+
+    fn folder_columns(
+        &self,
+        args: &[Value],
+        named: &[(String, Value)],
+        types: &TypeNames<'_>,
+    ) -> Result<Vec<String>> {
+        PerFile::folder_columns(self.name, args, named, types, &self.access)
+    }
 }
 
 impl ReadJson {

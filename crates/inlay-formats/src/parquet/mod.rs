@@ -74,6 +74,15 @@ impl TableFunction for ReadParquet {
         })?;
         Ok(settled(source))
     }
+
+    fn folder_columns(
+        &self,
+        args: &[Value],
+        named: &[(String, Value)],
+        types: &TypeNames<'_>,
+    ) -> Result<Vec<String>> {
+        PerFile::folder_columns(self.name, args, named, types, &self.access)
+    }
 }
 
 /// What is asked for of Parquet files.

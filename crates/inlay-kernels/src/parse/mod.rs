@@ -8,7 +8,7 @@ mod temporal;
 
 pub use interval::interval;
 pub use number::trim;
-pub use number::{ParseError, boolean, decimal, double, int, real, unsigned};
+pub use number::{ParseError, boolean, decimal, double, fraction_digits, int, real, unsigned};
 pub use temporal::special_date;
 pub use temporal::{
     Suffix, date, round_to, time, time_tz, timestamp, timestamp_millis, timestamp_nanos, timestamp_seconds,

@@ -132,6 +132,33 @@ fn short_decimal(text: &[u8], scale: u8) -> Option<i64> {
     Some(if negative { -number } else { number })
 }
 
+/// How many digits a decimal number has behind the point, its exponent applied and without zeros at the end: none in `7.0` and
+/// `1.5e1`, two in `0.25`. What is no such number has none.
+#[inline]
+pub fn fraction_digits(text: &[u8]) -> usize {
+    if short_int(text).is_some() || matches!(text, [b'0', b'x' | b'X' | b'b' | b'B', ..]) {
+        return 0;
+    }
+    let text = trim(text);
+    let end = text.iter().position(|byte| matches!(byte, b'e' | b'E')).unwrap_or(text.len());
+    let (number, power) = text.split_at(end);
+    let (mut behind, mut zeros, mut in_fraction, mut is_zero) = (0i64, 0i64, false, true);
+    for byte in number {
+        match byte {
+            b'.' => in_fraction = true,
+            b'0'..=b'9' => {
+                behind += i64::from(in_fraction);
+                zeros = if *byte == b'0' { zeros + 1 } else { 0 };
+                is_zero &= *byte == b'0';
+            }
+            _ => {}
+        }
+    }
+    let power = power.get(1..).unwrap_or_default();
+    let power = short_int(power.strip_prefix(b"+").unwrap_or(power)).unwrap_or(0);
+    if is_zero { 0 } else { usize::try_from(behind.saturating_sub(zeros).saturating_sub(power)).unwrap_or(0) }
+}
+
 /// A trimmed number times `10^scale`, rounded half away from zero.
 fn scaled(text: &[u8], scale: u8) -> Result<i128, ParseError> {
     let (negative, mut rest) = match text {

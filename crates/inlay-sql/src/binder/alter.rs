@@ -125,7 +125,7 @@ impl Binder<'_> {
         self.finish_alter(altering).map(|alter| plan::Statement::AlterTable(Box::new(alter)))
     }
 
-    fn finish_alter(&mut self, altering: Altering) -> Result<AlterTable> {
+    pub(super) fn finish_alter(&mut self, altering: Altering) -> Result<AlterTable> {
         let Altering { database, table, schema, columns, origins, retyped, .. } = altering;
         let mut checks = self.checks(&database, &schema)?;
         checks.retain(|check| {
@@ -547,7 +547,7 @@ impl Binder<'_> {
         Ok(())
     }
 
-    fn set_type(
+    pub(super) fn set_type(
         &mut self,
         altering: &mut Altering,
         index: usize,

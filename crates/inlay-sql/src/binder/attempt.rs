@@ -37,6 +37,7 @@ impl Binder<'_> {
 fn computed_elsewhere(expr: &ast::Expr) -> Option<(&'static str, Pos)> {
     match &expr.kind {
         ExprKind::Subquery(_)
+        | ExprKind::RowQuery { .. }
         | ExprKind::Exists { .. }
         | ExprKind::InSubquery { .. }
         | ExprKind::Quantified { .. } => Some(("a subquery", expr.pos)),

@@ -13,6 +13,7 @@ use crate::plan::statement::{ConflictUpdate, OnConflict, Returning};
 use crate::plan::{self, AggregateExpr, ColumnId, Expr, JoinKind, Plan};
 use inlay_catalog::{SourceColumn, TableEntry, TableSchema, bare_name};
 use inlay_functions::registry::resolve_aggregate;
+use inlay_kernels::cast::{loses, lost_field};
 use inlay_kernels::resolve::ArgType;
 use inlay_storage::{Deferral, Origin};
 use inlay_types::{Error, LogicalType, Result};
@@ -231,12 +232,16 @@ impl Binder<'_> {
         self.compute_generated(database, schema, bound)
     }
 
-    /// A value on its way into a column: any conversion that CAST knows.
+    /// A value on its way into a column: any conversion that CAST knows, but that a text becomes the number that it is and
+    /// that a struct loses no field.
     pub(super) fn assigned(&self, value: Expr, ty: LogicalType, pos: Pos) -> Result<Expr> {
+        if let Some(field) = lost_field(&value.ty(), &ty) {
+            return Err(self.at(loses(&field, &ty), pos));
+        }
         if let Some(slot) = self.assigned_slot(&value, &ty)? {
             return Ok(slot);
         }
-        if matches!(value, Expr::Literal { .. }) {
+        if matches!(value, Expr::Literal { .. }) || value.ty() == LogicalType::Varchar && ty.is_integer() {
             self.cast_to(value, ty, pos)
         } else {
             self.explicit_cast(value, ty, false, pos)

@@ -149,8 +149,10 @@ fn item_has_subquery(item: &ast::SelectItem) -> bool {
 
 fn has_subquery(expr: &ast::Expr) -> bool {
     use ast::ExprKind as E;
-    matches!(expr.kind, E::Subquery(_) | E::Exists { .. } | E::InSubquery { .. } | E::Quantified { .. })
-        || expr.children().into_iter().any(has_subquery)
+    matches!(
+        expr.kind,
+        E::Subquery(_) | E::RowQuery { .. } | E::Exists { .. } | E::InSubquery { .. } | E::Quantified { .. }
+    ) || expr.children().into_iter().any(has_subquery)
 }
 
 fn returned_columns(returning: &Returning) -> Vec<(String, LogicalType)> {

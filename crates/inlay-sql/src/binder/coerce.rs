@@ -7,8 +7,9 @@ use super::slots::Slots;
 use super::{Binder, Bound, Output};
 use crate::parser::ast::Pos;
 use crate::plan::{ColumnId, CompareOp, Expr, Place, Plan};
-use inlay_kernels::cast::{can_cast, cast_in_zone, cast_value_in_zone};
+use inlay_kernels::cast::{can_cast, cast_in_zone, cast_value_in_zone, implied, implied_value_in_zone};
 use inlay_kernels::common_type;
+use inlay_kernels::parse::fraction_digits;
 use inlay_kernels::resolve::ArgType;
 use inlay_types::candidates::Candidates;
 use inlay_types::{Error, LogicalType, Result, Value};
@@ -181,21 +182,31 @@ impl Binder<'_> {
                 if let Some(value) = exact(&value, &ty) {
                     return Ok(Expr::Literal { value, ty });
                 }
-                let value = self.placed(self.cast_literal(&value, &ty), pos)?;
+                let value = self.placed(self.implied_literal(&value, &ty), pos)?;
                 Ok(Expr::Literal { value, ty })
             }
-            other => Ok(self.cast_of(other, ty, false, pos)),
+            other => Ok(self.implied_cast(other, ty, pos)),
         }
     }
 
     /// Like [`Self::cast_to`], for a branch that perhaps no row reaches: a literal that cannot be converted fails there.
     pub(super) fn cast_where_reached(&self, expr: Expr, ty: LogicalType, pos: Pos) -> Result<Expr> {
         let fails = matches!(&expr, Expr::Literal { value, .. } if !value.is_null() && *value != Value::Null
-            && exact(value, &ty).is_none() && self.cast_literal(value, &ty).is_err());
+            && exact(value, &ty).is_none() && self.implied_literal(value, &ty).is_err());
         if fails && expr.ty() != ty {
-            return Ok(self.cast_of(expr, ty, false, pos));
+            return Ok(self.implied_cast(expr, ty, pos));
         }
         self.cast_to(expr, ty, pos)
+    }
+
+    /// The conversion of an expression where nobody wrote a CAST.
+    fn implied_cast(&self, input: Expr, ty: LogicalType, pos: Pos) -> Expr {
+        match implied(&input.ty(), &ty) {
+            Some(function) => {
+                Expr::Call { function: Arc::new(function), args: vec![input], place: self.place(pos) }
+            }
+            None => self.cast_of(input, ty, false, pos),
+        }
     }
 
     /// The conversion of an expression, in the session's time zone where that matters.
@@ -219,6 +230,11 @@ impl Binder<'_> {
         cast_value_in_zone(value, ty, &self.context.options.zone)
     }
 
+    /// Like [`Self::cast_literal`], where nobody wrote a CAST.
+    pub(super) fn implied_literal(&self, value: &Value, ty: &LogicalType) -> Result<Value> {
+        implied_value_in_zone(value, ty, &self.context.options.zone)
+    }
+
     /// A condition: BOOLEAN, or a number that counts as one.
     pub(super) fn boolean(&self, expr: Expr, pos: Pos, place: &str) -> Result<Expr> {
         let ty = expr.ty();
@@ -236,6 +252,8 @@ impl Binder<'_> {
     /// A comparison, both sides brought to one type.
     pub(super) fn comparison(&self, op: CompareOp, left: Expr, right: Expr, pos: Pos) -> Result<Expr> {
         let (left, right) = self.collated_pair(left, right, pos)?;
+        let (left_ty, right_ty) = (left.ty(), right.ty());
+        let (left, right) = (finer_number(left, &right_ty), finer_number(right, &left_ty));
         let found = match (self.sample(&left), self.sample(&right)) {
             (None, None) => comparison_type(&left, &right),
             (left_sample, right_sample) => {
@@ -306,6 +324,9 @@ impl Binder<'_> {
 
     /// Makes `ty`, in which values meet, one that holds a literal as well.
     pub(super) fn widen(&self, ty: &mut LogicalType, value: &Value, pos: Pos, place: &str) -> Result<()> {
+        if let Some(number) = number_beyond(value, ty).filter(|_| place == "IN") {
+            return self.widen(ty, &number, pos, place);
+        }
         if !value.is_null() && value.logical_type() != *ty {
             let own = value.logical_type();
             // Beside documents a text stays what it is: it may be no document.
@@ -325,6 +346,24 @@ impl Binder<'_> {
     fn no_meeting(&self, left: &LogicalType, right: &LogicalType, pos: Pos, place: &str) -> Error {
         let message = format!("{place} mixes the types {left} and {right}: convert one with CAST");
         self.at(Error::type_mismatch(message), pos)
+    }
+}
+
+/// The number that a text is which numbers of a DECIMAL would have to be rounded for: it is compared as if it had no quotes.
+pub(super) fn number_beyond(value: &Value, ty: &LogicalType) -> Option<Value> {
+    match (value, ty) {
+        (Value::Varchar(text), LogicalType::Decimal { scale, .. }) => {
+            let is_finer = fraction_digits(text.as_bytes()) > usize::from(*scale);
+            super::expr::number(text.trim()).ok().filter(|_| is_finer)
+        }
+        _ => None,
+    }
+}
+
+fn finer_number(expr: Expr, ty: &LogicalType) -> Expr {
+    match literal(&expr).and_then(|value| number_beyond(value, ty)) {
+        Some(number) => Expr::literal(number),
+        None => expr,
     }
 }
 

@@ -4,13 +4,13 @@
 //! each is converted as [`Binder::cast_to`] does. But rows become vectors at once, which the plan reads as a source, what
 //! stands behind IN one [`ConstantList`], and what stands in brackets one literal.
 
-use super::coerce::exact;
+use super::coerce::{exact, number_beyond};
 use super::{Binder, Bound, Output};
 use crate::parser::ast::{self, Constants, ExprKind, Literal, Pos};
 use crate::plan::{ConstantList, Expr, HeldRows};
 use inlay_catalog::SourceColumn;
 use inlay_functions::registry::resolve_scalar;
-use inlay_kernels::cast;
+use inlay_kernels::cast::implied_vector;
 use inlay_kernels::resolve::ArgType;
 use inlay_types::{Batch, LogicalType, Result, VECTOR_SIZE, Value, Vector, VectorBuilder};
 use std::borrow::Cow;
@@ -88,7 +88,7 @@ impl Binder<'_> {
         if let Some(value) = exact(&value, ty) {
             return Ok(value);
         }
-        self.cast_literal(&value, ty).map_err(|error| self.at(error, constants.pos(index)))
+        self.implied_literal(&value, ty).map_err(|error| self.at(error, constants.pos(index)))
     }
 
     /// `input IN (literals)`.
@@ -97,8 +97,12 @@ impl Binder<'_> {
         for index in 0..constants.len() {
             // A text adapts to what there is.
             let adapts = constants.is_string(index) && !matches!(ty, LogicalType::Null | LogicalType::Json);
-            if !adapts {
-                self.widen(&mut ty, &self.constant_value(constants, index)?, pos, "IN")?;
+            // But what a DECIMAL would be rounded for.
+            if !adapts || ty.is_decimal() {
+                let value = self.constant_value(constants, index)?;
+                if !adapts || number_beyond(&value, &ty).is_some() {
+                    self.widen(&mut ty, &value, pos, "IN")?;
+                }
             }
         }
         let ty = if ty == LogicalType::Null { LogicalType::Integer } else { ty };
@@ -140,7 +144,7 @@ impl Binder<'_> {
             return Ok(builder.finish());
         }
         let mut read = Vector::empty(ty.clone());
-        if builder.is_empty() && cast(&texts.finish(), ty, false, &mut read).is_ok() {
+        if builder.is_empty() && implied_vector(&texts.finish(), ty, &mut read).is_ok() {
             return Ok(read);
         }
         // Which of them is wrong is found one by one.

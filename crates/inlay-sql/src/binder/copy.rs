@@ -3,6 +3,7 @@
 use super::change::insertable;
 use super::from::reader_of_path;
 use super::object::Target;
+use super::scope::same_name;
 use super::{Binder, Bound, Output};
 use crate::parser::ast::{self, Pos};
 use crate::plan::{self, Expr};
@@ -36,7 +37,7 @@ impl Binder<'_> {
                     Field::new(column.name.as_str(), column.ty.clone())
                 };
                 let columns = targets.iter().map(column).collect();
-                let source = self.copy_source(&path, *path_pos, &mut options, columns)?;
+                let source = self.copy_source(&path, *path_pos, &mut options, columns, &table.name)?;
                 let checks = self.checks(&database, schema)?;
                 let bound = self.insert_query(&database, &table, &targets, source, *path_pos)?;
                 Ok(plan::Statement::Insert(Box::new(plan::statement::Insert {
@@ -113,13 +114,16 @@ impl Binder<'_> {
         }
     }
 
-    /// The rows of a file. A CSV file's columns have the table's names and types (`columns`), not guessed ones.
+    /// The rows of a file, in the order of `columns`, which are the columns of the table that takes them. A CSV file's columns have
+    /// their names and types, not guessed ones. What folders say has no place among the columns of a file: it is found by its
+    /// name, and the others then, too.
     fn copy_source(
         &mut self,
         path: &str,
         pos: Pos,
         options: &mut Vec<(String, Value)>,
         columns: Arc<[Field]>,
+        table: &str,
     ) -> Result<Bound> {
         let mut format = None;
         options.retain(|(name, value)| {
@@ -137,18 +141,33 @@ impl Binder<'_> {
             Some("xlsx") => "read_xlsx",
             Some(other) => return Err(self.at(Error::unsupported(format!("COPY with FORMAT {other}")), pos)),
         };
+        let Some(function) = self.context.catalog.table_function(reader) else {
+            return Err(self.at(Error::unsupported(format!("{reader} in this build")), pos));
+        };
+        let args = [Value::Varchar(path.to_string())];
+        let types = |text: &str| self.type_of_text(text);
+        let mut folders = self.placed(function.folder_columns(&args, options, &types), pos)?;
+        let is_column = |folder: &String| columns.iter().any(|column| same_name(folder, &column.name));
+        let is_said = |(name, _): &(String, Value)| name == "hive_partitioning";
+        if !folders.is_empty() && !folders.iter().any(is_column) && !options.iter().any(is_said) {
+            // A name of somebody's folder that happens to look so.
+            folders.clear();
+            options.push(("hive_partitioning".into(), Value::Boolean(false)));
+        }
+        let of_file = |column: &&Field| !folders.iter().any(|folder| same_name(folder, &column.name));
+        let in_file: Arc<[Field]> = columns.iter().filter(of_file).cloned().collect();
         let says_types = |(name, _): &(String, Value)| {
             matches!(name.as_str(), "types" | "dtypes" | "column_types" | "columns" | "all_varchar")
         };
         // A Parquet file has a union as a struct: the target says what it is.
         let has_union =
-            columns.iter().any(|column| column.ty.has_part(&|ty| matches!(ty, LogicalType::Union(_))));
+            in_file.iter().any(|column| column.ty.has_part(&|ty| matches!(ty, LogicalType::Union(_))));
         let takes_types =
             matches!(reader, "read_csv" | "read_json" | "read_xlsx") || reader == "read_parquet" && has_union;
         if takes_types && !options.iter().any(says_types) {
             // The types themselves, as those of NULLs: a text could not name every type.
-            let values = vec![Value::Null; columns.len()];
-            options.push(("columns".into(), Value::Struct { fields: columns, values }));
+            let values = vec![Value::Null; in_file.len()];
+            options.push(("columns".into(), Value::Struct { fields: in_file, values }));
         }
         if reader == "read_csv" && !options.iter().any(|(name, _)| name == "allow_quoted_nulls") {
             // An empty text is written in quotes, NULL without.
@@ -157,15 +176,47 @@ impl Binder<'_> {
         if self.reads_moments(reader) {
             options.push(self.zone_argument());
         }
-        let Some(function) = self.context.catalog.table_function(reader) else {
-            return Err(self.at(Error::unsupported(format!("{reader} in this build")), pos));
-        };
-        let source = self.placed(
-            function.bind(&[Value::Varchar(path.to_string())], options, &|text| self.type_of_text(text)),
-            pos,
-        )?;
+        let source = self.placed(function.bind(&args, options, &types), pos)?;
         let (plan, names) = self.source_plan(source);
-        Ok(Bound { plan, output: names.into_iter().map(|(name, id)| Output { id, name }).collect() })
+        let output = names.into_iter().map(|(name, id)| Output { id, name }).collect();
+        let output = match folders.is_empty() {
+            true => output,
+            false => self.by_names(output, &columns, &folders, table, pos)?,
+        };
+        Ok(Bound { plan, output })
+    }
+
+    /// The columns of files in folders that say columns, in the order of those of the table.
+    fn by_names(
+        &self,
+        mut given: Vec<Output>,
+        columns: &[Field],
+        folders: &[String],
+        table: &str,
+        pos: Pos,
+    ) -> Result<Vec<Output>> {
+        let said = folders.iter().map(|folder| format!("\"{folder}\"")).collect::<Vec<_>>().join(", ");
+        let hint = format!(
+            "the folders say {said}, so that columns are matched by name; name those of the table behind it, or say \
+             hive_partitioning = false"
+        );
+        let mut output = Vec::with_capacity(columns.len());
+        for column in columns {
+            let Some(place) = given.iter().position(|known| same_name(&known.name, &column.name)) else {
+                let message =
+                    format!("the files have no column \"{}\", which table \"{table}\" has", column.name);
+                return Err(self.at(Error::bind(message).with_hint(hint), pos));
+            };
+            output.push(given.remove(place));
+        }
+        match given.first() {
+            None => Ok(output),
+            Some(surplus) => {
+                let message =
+                    format!("table \"{table}\" has no column \"{}\", which the files have", surplus.name);
+                Err(self.at(Error::bind(message).with_hint(hint), pos))
+            }
+        }
     }
 
     /// Options by lower-case name; one without a value is TRUE.

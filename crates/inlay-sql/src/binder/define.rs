@@ -102,6 +102,7 @@ impl Binder<'_> {
             database,
             schema,
             temporary,
+            on_commit: create.on_commit,
             or_replace: replaces,
             if_not_exists: create.on_existing == OnExisting::Keep,
             query,

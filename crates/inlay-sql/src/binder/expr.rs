@@ -117,6 +117,7 @@ impl Binder<'_> {
                 let exists = self.outside_of_lambdas(|binder| binder.exists(query, pos))?;
                 Ok(negate_if(*negated, exists))
             }
+            ExprKind::RowQuery { query, column, count } => self.row_query(query, *column, *count, pos),
             ExprKind::Subquery(query) => self.outside_of_lambdas(|binder| binder.scalar_subquery(query, pos)),
             ExprKind::Given(number) => self.given_value(*number, pos),
             ExprKind::Position(number) => {
@@ -174,7 +175,7 @@ impl Binder<'_> {
     }
 
     /// Subqueries that would have to read a lambda's parameter.
-    fn not_in_lambda(&self, pos: Pos) -> Result<()> {
+    pub(super) fn not_in_lambda(&self, pos: Pos) -> Result<()> {
         if self.lambdas.is_empty() {
             return Ok(());
         }

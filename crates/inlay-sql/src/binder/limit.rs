@@ -101,7 +101,7 @@ impl Binder<'_> {
 /// Whether a subquery stands in an expression of LIMIT.
 fn has_subquery(expr: &ast::Expr) -> bool {
     match &expr.kind {
-        ExprKind::Subquery(_) => true,
+        ExprKind::Subquery(_) | ExprKind::RowQuery { .. } => true,
         ExprKind::Unary { expr, .. } | ExprKind::Cast { expr, .. } => has_subquery(expr),
         ExprKind::Binary { left, right, .. } => has_subquery(left) || has_subquery(right),
         ExprKind::Function(call) => call.arguments.iter().any(has_subquery),

@@ -460,6 +460,7 @@ fn mentions(expr: &ast::Expr, name: &str) -> usize {
             usize::from(parts.first().is_some_and(|first| same_name(&first.value, name)))
         }
         ast::ExprKind::Subquery(_)
+        | ast::ExprKind::RowQuery { .. }
         | ast::ExprKind::Exists { .. }
         | ast::ExprKind::InSubquery { .. }
         | ast::ExprKind::Quantified { .. }

@@ -12,6 +12,7 @@
 //! Called by the facade for every statement; views and defaults are bound from their stored text.
 
 mod alter;
+mod alter_type;
 mod altering;
 mod asof;
 mod attempt;
@@ -223,6 +224,8 @@ struct Binder<'a> {
     open_onces: usize,
     /// Values that [`ast::ExprKind::Given`] names.
     given: Vec<once::Given>,
+    /// Queries for rows that several assignments share, and their columns, once they are joined.
+    row_queries: Vec<(Arc<ast::Query>, Vec<ColumnId>)>,
     /// While a stored text is bound: where it is stored, which names without a place mean first.
     stored_in: Option<object::Home>,
     /// An expression that the schema holds is being bound.
@@ -294,6 +297,7 @@ impl<'a> Binder<'a> {
             lambda_columns: HashMap::new(),
             open_onces: 0,
             given: Vec::new(),
+            row_queries: Vec::new(),
             stored_in: None,
             is_stored: false,
             sources: Vec::new(),

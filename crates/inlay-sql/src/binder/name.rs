@@ -227,6 +227,7 @@ fn text(expr: &Expr) -> String {
         }
         ExprKind::Exists { negated, .. } => format!("{}EXISTS(subquery)", not(negated)),
         ExprKind::Subquery(query) => subquery(query),
+        ExprKind::RowQuery { query, .. } => subquery(query),
         ExprKind::Row(items) => format!("row({})", list(items)),
         ExprKind::Lambda { params, body } => {
             let params: Vec<&str> = params.iter().map(|param| param.value.as_str()).collect();

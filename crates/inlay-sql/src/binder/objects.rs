@@ -6,8 +6,8 @@ use super::coerce::concrete;
 use super::object::undefined;
 use super::scope::same_name;
 use super::{Binder, with_stack};
-use crate::parser::ast::object::{self as ast, Commented, DroppedKind, RenamedKind, TypeBody, TypeChange};
-use crate::parser::ast::{Expr, ExprKind, Ident, ObjectName, OnExisting, QueryBody};
+use crate::parser::ast::object::{self as ast, Commented, DroppedKind, RenamedKind, TypeBody};
+use crate::parser::ast::{Expr, ExprKind, Ident, ObjectName, OnCommit, OnExisting, QueryBody};
 use crate::plan;
 use crate::plan::object::{CommentTarget, Define, ObjectStatement};
 use crate::plan::statement::{CreateTable, Drop, DroppedObject, ObjectKind as Kind};
@@ -64,6 +64,7 @@ impl Binder<'_> {
                         database,
                         schema,
                         temporary: false,
+                        on_commit: OnCommit::PreserveRows,
                         or_replace: *on_existing == OnExisting::Replace,
                         if_not_exists: *on_existing == OnExisting::Keep,
                         query,
@@ -578,7 +579,8 @@ impl Binder<'_> {
             return Err(self.at(error, written.pos));
         }
         let (kind, name) = (definition.kind, definition.name.clone());
-        let bound = ObjectStatement::Redefine { database, kind, name, new_name, sql };
+        let altered = Vec::new();
+        let bound = ObjectStatement::Redefine { database, kind, name, new_name, sql, altered };
         Ok(plan::Statement::Object(Box::new(bound)))
     }
 
@@ -646,50 +648,6 @@ impl Binder<'_> {
             }
         }
     }
-
-    fn alter_type(&mut self, name: &ObjectName, change: &TypeChange) -> Result<ObjectStatement> {
-        let (database, definition) = self.definition(DefinitionKind::Type, name)?;
-        let refuse = |message: String| Err(self.at(Error::invalid_argument(message), name.pos()));
-        let Some(mut labels) = enum_labels(&definition.sql) else {
-            return refuse(format!("type \"{name}\" is no ENUM: it has no values"));
-        };
-        match change {
-            TypeChange::AddValue { value, if_not_exists, neighbour } => {
-                if labels.contains(value) {
-                    if !if_not_exists {
-                        return refuse(format!("type \"{name}\" has the value '{value}' already"));
-                    }
-                } else {
-                    let at = match neighbour {
-                        None => labels.len(),
-                        Some((label, before)) => match labels.iter().position(|known| known == label) {
-                            Some(index) => index + usize::from(!before),
-                            None => return refuse(format!("type \"{name}\" has no value '{label}'")),
-                        },
-                    };
-                    labels.insert(at, value.clone());
-                }
-            }
-            TypeChange::RenameValue { from, to } => {
-                if labels.contains(to) {
-                    return refuse(format!("type \"{name}\" has the value '{to}' already"));
-                }
-                match labels.iter_mut().find(|label| *label == from) {
-                    Some(label) => label.clone_from(to),
-                    None => return refuse(format!("type \"{name}\" has no value '{from}'")),
-                }
-            }
-        }
-        let name = definition.name.clone();
-        let sql = Some(enum_text(&labels));
-        Ok(ObjectStatement::Redefine {
-            database,
-            kind: DefinitionKind::Type,
-            new_name: name.clone(),
-            name,
-            sql,
-        })
-    }
 }
 
 fn define(
@@ -742,8 +700,13 @@ pub fn enum_labels(text: &str) -> Option<Vec<String>> {
 }
 
 fn has_query(expr: &Expr) -> bool {
-    matches!(expr.kind, ExprKind::Subquery(_) | ExprKind::Exists { .. } | ExprKind::InSubquery { .. })
-        || expr.children().into_iter().any(has_query)
+    matches!(
+        expr.kind,
+        ExprKind::Subquery(_)
+            | ExprKind::RowQuery { .. }
+            | ExprKind::Exists { .. }
+            | ExprKind::InSubquery { .. }
+    ) || expr.children().into_iter().any(has_query)
 }
 
 /// Whether a text has a word.

@@ -10,9 +10,9 @@
 //! ([`Slots::filled`]) must be the statement as it is bound from literals.
 
 use super::Binder;
-use super::coerce::exact;
+use super::coerce::{exact, number_beyond};
 use crate::plan::{ColumnId, Expr};
-use inlay_kernels::cast::cast_value_in_zone;
+use inlay_kernels::cast::implied_value_in_zone;
 use inlay_kernels::zone::Zone;
 use inlay_types::{Error, LogicalType, Result, Value};
 use std::cell::RefCell;
@@ -52,8 +52,10 @@ impl Slot {
         match self.adapted {
             Adapted::Same => (value.logical_type() == self.ty).then(|| value.clone()),
             Adapted::Exactly => exact(value, &self.ty),
+            // It would be compared as a number of more digits.
+            Adapted::Converted if number_beyond(value, &self.ty).is_some() => None,
             Adapted::Converted => {
-                exact(value, &self.ty).or_else(|| cast_value_in_zone(value, &self.ty, &self.zone).ok())
+                exact(value, &self.ty).or_else(|| implied_value_in_zone(value, &self.ty, &self.zone).ok())
             }
         }
     }
@@ -183,7 +185,7 @@ impl Binder<'_> {
         match exact(&slot.sample, ty) {
             Some(sample) => self.slot_from(slot, ty, sample, Adapted::Exactly),
             None => {
-                let sample = self.cast_literal(&slot.sample, ty)?;
+                let sample = self.implied_literal(&slot.sample, ty)?;
                 self.slot_from(slot, ty, sample, Adapted::Converted)
             }
         }
@@ -200,7 +202,7 @@ impl Binder<'_> {
         }
         let sample = match exact(&slot.sample, ty) {
             Some(sample) => sample,
-            None => self.cast_literal(&slot.sample, ty)?,
+            None => self.implied_literal(&slot.sample, ty)?,
         };
         self.slot_from(slot, ty, sample, Adapted::Converted)
     }

@@ -6,6 +6,7 @@ use crate::parser::ast::{self, BinaryOp, ExprKind, Pos};
 use crate::plan::{ColumnId, Columns, CompareOp, Expr, JoinKind, Plan};
 use inlay_types::{Error, LogicalType, Result};
 use std::collections::HashSet;
+use std::sync::Arc;
 
 /// A join that makes the value of a subquery available to the expressions above it.
 #[derive(Debug)]
@@ -182,6 +183,35 @@ impl Binder<'_> {
         let value = self.column(column.id);
         self.push_pending(Pending::new(JoinKind::Single, bound.plan, Vec::new()), pos)?;
         Ok(value)
+    }
+
+    /// A column of the only row of a query, which the first of those that share it joins.
+    pub(super) fn row_query(
+        &mut self,
+        query: &Arc<ast::Query>,
+        column: usize,
+        count: usize,
+        pos: Pos,
+    ) -> Result<Expr> {
+        self.not_in_lambda(pos)?;
+        let known = self.row_queries.iter().find(|(known, _)| Arc::ptr_eq(known, query));
+        let columns = match known {
+            Some((_, columns)) => columns.clone(),
+            None => {
+                let bound = self.inner_query(query, pos)?;
+                let found = bound.output.len();
+                if found != count {
+                    let message = format!("{count} columns are set to the row of a query, which has {found}");
+                    return Err(self.at(Error::bind(message), pos));
+                }
+                let columns: Vec<ColumnId> = bound.output.iter().map(|column| column.id).collect();
+                self.push_pending(Pending::single(bound.plan), pos)?;
+                self.row_queries.push((Arc::clone(query), columns.clone()));
+                columns
+            }
+        };
+        let column = columns.get(column).copied();
+        Ok(self.column(column.ok_or_else(|| Error::internal("a column of a row that it does not have"))?))
     }
 
     pub(super) fn exists(&mut self, query: &ast::Query, pos: Pos) -> Result<Expr> {

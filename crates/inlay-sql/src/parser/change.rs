@@ -12,6 +12,7 @@ use sqlparser::ast;
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
+use std::sync::Arc;
 
 /// The table whose columns are named.
 #[derive(Clone, Copy)]
@@ -292,14 +293,42 @@ impl Context<'_, '_> {
                         assignments.push((self.column_of(owner, column)?, self.expr(value)?));
                     }
                 }
-                (ast::AssignmentTarget::Tuple(columns), _) => {
-                    let pos = columns.first().map(|column| self.column_of(owner, column)).transpose()?;
-                    let error = unsupported("SET (a, b) = something other than a row of as many values");
-                    return Err(self.at(error, pos.map_or(Pos::default(), |column| column.pos)));
+                (ast::AssignmentTarget::Tuple(columns), value) => {
+                    let columns = columns.iter().map(|column| self.column_of(owner, column));
+                    let columns = columns.collect::<Result<Vec<_>>>()?;
+                    let pos = columns.first().map_or(Pos::default(), |column| column.pos);
+                    let value = self.expr(value)?;
+                    let values =
+                        self.values_of_row(value, columns.len()).map_err(|error| self.at(error, pos))?;
+                    assignments.extend(columns.into_iter().zip(values));
                 }
             }
         }
         Ok(assignments)
+    }
+
+    /// The values that columns in parentheses are set to: those of `ROW(...)`, or of the one row of a query, which each of them
+    /// takes its column of.
+    fn values_of_row(&self, value: Expr, count: usize) -> Result<Vec<Expr>> {
+        let expected = || {
+            let message =
+                format!("{count} columns in parentheses are set to a row of as many values, or to a query");
+            Error::bind(message).with_hint("SET (a, b) = (1, 2), or SET (a, b) = (SELECT x, y FROM ...)")
+        };
+        match value.kind {
+            ExprKind::Row(values) if values.len() == count => Ok(values),
+            ExprKind::Function(call) if call.name.value.eq_ignore_ascii_case("row") => {
+                let values = call.arguments;
+                if values.len() == count { Ok(values) } else { Err(expected()) }
+            }
+            ExprKind::Subquery(query) => {
+                let pos = value.pos;
+                let query = Arc::new(*query);
+                let kind = |column| ExprKind::RowQuery { query: Arc::clone(&query), column, count };
+                Ok((0..count).map(|column| Expr { kind: kind(column), pos }).collect())
+            }
+            _ => Err(expected()),
+        }
     }
 
     pub(super) fn update(&self, update: ast::Update) -> Result<Update> {

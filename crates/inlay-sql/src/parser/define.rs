@@ -3,8 +3,8 @@
 use super::Reader;
 use super::ast::{
     AlterAction, AlterSequence, ColumnDef, ColumnOrigin, ConstraintKind, CreateIndex, CreateSequence,
-    CreateTable, CreateView, Deferral, Expr, ExprKind, Ident, Literal, OnExisting, Pos, ReferenceAction,
-    SequenceOptions, StatementKind, TableConstraint,
+    CreateTable, CreateView, Deferral, Expr, ExprKind, Ident, Literal, OnCommit, OnExisting, Pos,
+    ReferenceAction, SequenceOptions, StatementKind, TableConstraint,
 };
 use super::convert::{Context, unsupported};
 use super::query::expr_start;
@@ -152,11 +152,28 @@ impl Context<'_, '_> {
         Ok(CreateTable {
             on_existing: on_existing(create.or_replace, create.if_not_exists),
             temporary: create.temporary,
+            on_commit: self.on_commit(create.on_commit, create.temporary, name.pos())?,
             columns,
             constraints,
             query,
             name,
         })
+    }
+
+    fn on_commit(&self, said: Option<ast::OnCommit>, temporary: bool, pos: Pos) -> Result<OnCommit> {
+        let on_commit = match said {
+            None => return Ok(OnCommit::PreserveRows),
+            Some(ast::OnCommit::PreserveRows) => OnCommit::PreserveRows,
+            Some(ast::OnCommit::DeleteRows) => OnCommit::DeleteRows,
+            Some(ast::OnCommit::Drop) => OnCommit::Drop,
+        };
+        match temporary {
+            true => Ok(on_commit),
+            false => {
+                let error = Error::bind("ON COMMIT is for temporary tables").with_hint("CREATE TEMP TABLE");
+                Err(self.at(error, pos))
+            }
+        }
     }
 
     fn constraint(&self, constraint: ast::TableConstraint, pos: Pos) -> Result<TableConstraint> {

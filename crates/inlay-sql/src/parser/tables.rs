@@ -246,6 +246,7 @@ impl<'a> Walk<'a> {
             | ExprKind::Exists { query, .. }
             | ExprKind::InSubquery { query, .. }
             | ExprKind::Quantified { query, .. } => self.query(query),
+            ExprKind::RowQuery { query, .. } => self.query(query),
             _ => {}
         }
         self.exprs(expr.children());

@@ -14,6 +14,7 @@ macro_rules! children {
             | ExprKind::Columns(_)
             | ExprKind::Exists { .. }
             | ExprKind::Subquery(_)
+            | ExprKind::RowQuery { .. }
             | ExprKind::Constants(_)
             | ExprKind::Default => Vec::new(),
             ExprKind::Unary { expr, .. }

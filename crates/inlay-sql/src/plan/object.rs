@@ -1,6 +1,6 @@
 //! Bound statements about schemas, macros, types, materialised views, comments, prepared statements and variables.
 
-use super::statement::{CreateTable, Query};
+use super::statement::{AlterTable, CreateTable, Query};
 use crate::parser::ast;
 use inlay_catalog::{DefinitionKind, TableEntry};
 use inlay_kernels::external::FunctionDefinition;
@@ -53,6 +53,8 @@ pub enum ObjectStatement {
         new_name: String,
         /// Its text from now on, if that changes.
         sql: Option<String>,
+        /// Tables whose columns change with it.
+        altered: Vec<AlterTable>,
     },
     /// ALTER INDEX ... RENAME TO.
     RenameIndex {

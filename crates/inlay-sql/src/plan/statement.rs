@@ -7,6 +7,7 @@
 //!   as `ColumnId(i)`; each use says what the batch consists of. Row expressions hold no subqueries.
 
 use super::{ColumnId, Columns, Estimates, Expr, HeldRows, Plan};
+pub use crate::parser::ast::OnCommit;
 use inlay_catalog::{ColumnSchema, DefinitionKind, SequenceSchema, TableEntry, TableSchema};
 use inlay_types::Value;
 use std::sync::Arc;
@@ -276,6 +277,8 @@ pub struct CreateTable {
     pub schema: TableSchema,
     /// TEMP: it is gone with the connection and written to no file.
     pub temporary: bool,
+    /// What COMMIT does to it, if it is temporary.
+    pub on_commit: OnCommit,
     /// OR REPLACE.
     pub or_replace: bool,
     /// IF NOT EXISTS.

@@ -8,7 +8,7 @@ use crate::host::{Host, HostTable, Parameters};
 use crate::tables::Over;
 use inlay_catalog::TableSource;
 use inlay_formats::ColumnSource;
-use inlay_kernels::cast::cast_value;
+use inlay_kernels::cast::implied_value;
 use inlay_types::error::RowValue;
 use inlay_types::sql_text as sql;
 use inlay_types::{Error, LogicalType, Reservation, Result, Value, Vector, VectorBuilder};
@@ -295,7 +295,7 @@ fn converted(value: &Value, ty: &LogicalType, name: &str, index: usize) -> Resul
         let row = vec![RowValue { column: index as u32, name: name.to_string(), value: value.to_string() }];
         Error::InRow { error: Box::new(error), row }
     };
-    cast_value(value, ty).map(Some).map_err(failed)
+    implied_value(value, ty).map(Some).map_err(failed)
 }
 
 impl std::fmt::Debug for Appender {

@@ -31,12 +31,15 @@ impl Run<'_> {
                 Ok(QueryResult::done())
             }
             S::Comment { database, on, column, text } => self.comment(&database, &on, column, text),
-            S::Redefine { database, kind, name, new_name, sql } => {
+            S::Redefine { database, kind, name, new_name, sql, altered } => {
                 let transaction = self.to_change(&database)?;
                 if let Some(old) = transaction.state().definition(kind, &name) {
                     let sql = sql.unwrap_or_else(|| old.sql.clone());
                     let new = Definition { name: new_name, sql, ..Definition::clone(old) };
                     transaction.put(Object::Definition(Arc::new(new)))?;
+                }
+                for table in altered {
+                    self.alter_table(table)?;
                 }
                 Ok(QueryResult::done())
             }

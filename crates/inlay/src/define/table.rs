@@ -27,6 +27,7 @@ impl Run<'_> {
         };
         self.replace(&transaction, &name)?;
         transaction.enter_created(&table);
+        self.transactions.note_on_commit(table.id(), create.on_commit);
         self.bind_targets(&transaction, &name, table.schema().foreign_keys.iter())?;
         for sequence in create.sequences {
             self.put_sequence(&transaction, sequence)?;

@@ -98,6 +98,13 @@ pub enum ExprKind {
         negated: bool,
     },
     Subquery(Box<Query>),
+    /// One column of the row that a query gives, which others of `SET (a, b) = (SELECT x, y ...)` share.
+    RowQuery {
+        query: Arc<Query>,
+        column: usize,
+        /// How many columns it has to have.
+        count: usize,
+    },
     /// `(a, b)` or `ROW(a, b)`.
     Row(Vec<Expr>),
     /// `lambda x, y: body`.

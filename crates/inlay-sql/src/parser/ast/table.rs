@@ -9,12 +9,23 @@ use inlay_types::LogicalType;
 pub struct CreateTable {
     pub name: ObjectName,
     pub temporary: bool,
+    /// What COMMIT does to a temporary table.
+    pub on_commit: OnCommit,
     pub on_existing: OnExisting,
     pub columns: Vec<ColumnDef>,
     /// PRIMARY KEY, UNIQUE and CHECK, those of single columns included.
     pub constraints: Vec<TableConstraint>,
     /// `AS SELECT ...`; then `columns` is empty.
     pub query: Option<Box<Query>>,
+}
+
+/// `ON COMMIT` of a temporary table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "variants are named after the SQL they stand for")]
+pub enum OnCommit {
+    PreserveRows,
+    DeleteRows,
+    Drop,
 }
 
 /// A column of `CREATE TABLE` or `ADD COLUMN`.
