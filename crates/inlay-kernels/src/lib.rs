@@ -20,6 +20,8 @@ pub mod json;
 pub mod parse;
 pub mod random;
 pub mod resolve;
+#[cfg(test)]
+mod tests;
 pub mod zone;
 
 pub use boolean::{is_null, select_true};

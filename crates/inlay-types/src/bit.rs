@@ -39,8 +39,20 @@ pub fn write(out: &mut String, bytes: &[u8]) {
     out.extend((0..len(bytes)).map(|index| if get(bytes, index) { '1' } else { '0' }));
 }
 
-/// Reads a string of digits 0 and 1.
+/// Reads a string of digits 0 and 1, or `x` and hexadecimal ones, which are four bits each.
 pub fn parse(text: &str) -> Result<Vec<u8>> {
+    if let Some(digits) = text.strip_prefix('x').filter(|digits| !digits.is_empty()) {
+        let nibble = |digit: char| digit.to_digit(16).ok_or(digit);
+        return match digits.chars().map(nibble).collect::<std::result::Result<Vec<u32>, char>>() {
+            Ok(digits) => {
+                Ok(from_bits(digits.len() * 4, |index| digits[index / 4] >> (3 - index % 4) & 1 == 1))
+            }
+            Err(wrong) => Err(Error::invalid_argument(format!(
+                "cannot convert '{}' to BIT: '{wrong}' is no hexadecimal digit",
+                crate::error::shortened(text)
+            ))),
+        };
+    }
     if text.is_empty() {
         return Err(Error::invalid_argument(
             "cannot convert an empty string to BIT: at least one digit 0 or 1 is needed",
@@ -65,6 +77,9 @@ mod tests {
     fn bits_come_back_as_written() {
         let ordered =
             ["0", "00", "0000000000", "000000001", "01", "1", "10", "1000000", "10000000", "100000001", "11"];
+        assert_eq!(parse("x0f").unwrap(), parse("00001111").unwrap());
+        assert_eq!(parse("xA").unwrap(), parse("1010").unwrap());
+        assert!(parse("x").is_err() && parse("xg").is_err() && parse("0x0f").is_err());
         let bytes: Vec<_> = ordered.iter().map(|text| parse(text).unwrap()).collect();
         assert!(bytes.is_sorted());
         for text in ordered {

@@ -53,6 +53,8 @@ pub mod simd;
 pub mod size_limit;
 pub mod sorting;
 pub mod sql_text;
+#[cfg(test)]
+mod tests;
 pub mod time_tz;
 pub mod value;
 pub mod vector;

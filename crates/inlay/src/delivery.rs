@@ -86,11 +86,21 @@ impl Delivery {
 
     fn parts(self) -> Result<Parts> {
         let Self { first, rest, interrupt } = self;
-        let header = first.without_rows();
+        let (header, first_held) = (first.without_rows(), first.held());
         let first = first.into_batches()?;
         let size: usize = first.iter().map(|batch| rows_size(batch.columns(), batch.len())).sum();
         let hurry = (size >= HURRIED_BYTES).then(Hurry::new);
-        Ok(Parts { first: first.into_iter(), rest, interrupt, header, written: 0, held: None, _hurry: hurry })
+        let first = first.into_iter();
+        Ok(Parts {
+            first,
+            rest,
+            interrupt,
+            header,
+            written: 0,
+            held: None,
+            _first_held: first_held,
+            _hurry: hurry,
+        })
     }
 }
 
@@ -105,6 +115,8 @@ struct Parts {
     written: usize,
     /// For the rows of the rest that were handed out.
     held: Option<Reservation>,
+    /// For the rows that are there.
+    _first_held: Option<Arc<Reservation>>,
     /// Rows that are there become free while they are written, by threads that did not make them.
     _hurry: Option<Hurry>,
 }

@@ -143,14 +143,14 @@ impl Rest {
         Ok((!batches.is_empty()).then(|| self.header.with_batches(batches)))
     }
 
-    /// The rows of `before` and all that are left.
+    /// The rows of `before` and all that are left, which stay counted for as long as they are there.
     pub fn join(self, before: QueryResult, host: Option<&Arc<dyn Host>>) -> Result<QueryResult> {
         let (mut batches, mut held) = (before.into_batches()?, None);
         let reading = self.reading(host);
         loop {
             let (more, _) = self.read_reserved(&reading, PART_BYTES, &mut held)?;
             if more.is_empty() {
-                return Ok(self.header.with_batches(batches));
+                return Ok(self.header.with_batches(batches).holding(held));
             }
             batches.extend(more);
         }

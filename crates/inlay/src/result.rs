@@ -7,7 +7,7 @@ use inlay_exec::Workers;
 use inlay_types::arrow::{ArrowArray, Exporter, PreparedColumn};
 use inlay_types::host::{self, HostForm};
 use inlay_types::{
-    Batch, Buffer, Error, FromValue, Interrupt, LogicalType, Result, Value, Vector, allocator,
+    Batch, Buffer, Error, FromValue, Interrupt, LogicalType, Reservation, Result, Value, Vector, allocator,
 };
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
@@ -42,6 +42,8 @@ pub struct QueryResult {
     workers: Option<Workers>,
     /// Ends conversions of whole columns.
     interrupt: Interrupt,
+    /// For the rows, if they were asked of the budget: given back with the last who has them.
+    held: Option<Arc<Reservation>>,
 }
 
 /// A column on its way to the host.
@@ -116,6 +118,7 @@ impl QueryResult {
             command: Command::Empty,
             workers,
             interrupt: Interrupt::new(),
+            held: None,
         }
     }
 
@@ -139,6 +142,7 @@ impl QueryResult {
             command: Command::Empty,
             workers,
             interrupt: Interrupt::new(),
+            held: None,
         }
     }
 
@@ -161,6 +165,7 @@ impl QueryResult {
             command: Command::Empty,
             workers: Some(workers),
             interrupt: Interrupt::new(),
+            held: None,
         })
     }
 
@@ -169,13 +174,23 @@ impl QueryResult {
         Self { interrupt, ..self }
     }
 
+    /// The same rows, which stay counted for as long as somebody has some of them.
+    pub(crate) fn holding(self, held: Option<Reservation>) -> Self {
+        Self { held: held.map(Arc::new), ..self }
+    }
+
+    /// What was asked of the budget for the rows.
+    pub(crate) fn held(&self) -> Option<Arc<Reservation>> {
+        self.held.clone()
+    }
+
     /// The answer of a statement without rows.
     pub(crate) fn done() -> Self {
         Self { kind: ResultKind::Done, ..Self::of_rows(Vec::new(), Vec::new(), Vec::new(), None) }
     }
 
-    /// The answer of a statement that changed rows.
-    pub(crate) fn changed(count: u64) -> Self {
+    /// The answer of a statement that changed so many rows.
+    pub fn changed(count: u64) -> Self {
         static NAMES: LazyLock<Arc<[String]>> = LazyLock::new(|| Arc::from(["Count".to_string()]));
         static TYPES: LazyLock<Arc<[LogicalType]>> = LazyLock::new(|| Arc::from([LogicalType::BigInt]));
         let column = Vector::from_values(LogicalType::BigInt, &[count as i64]);
@@ -318,7 +333,13 @@ impl QueryResult {
 
     /// Names, types and kind, but no rows.
     pub fn without_rows(&self) -> QueryResult {
-        Self { source: Source::Batches(Arc::default()), rows: 0..0, starts: Arc::from([0]), ..self.clone() }
+        Self {
+            source: Source::Batches(Arc::default()),
+            rows: 0..0,
+            starts: Arc::from([0]),
+            held: None,
+            ..self.clone()
+        }
     }
 
     /// Of a table as it is, each column in the form given for it, as [`QueryResult::host_column`], or its rows where none is

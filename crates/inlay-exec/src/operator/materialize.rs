@@ -462,4 +462,14 @@ mod tests {
         assert!(Source::start(&scan, &context).is_err());
         assert!(buffer.into_batches().is_err());
     }
+
+    #[test]
+    fn a_buffer_is_filled_once() {
+        let directory = TestDirectory::new();
+        let context = context_with(1 << 20, 1, &directory.space(None));
+        let sink = Materialize::new(&context);
+        Sink::finalize(&sink, &context).unwrap();
+        let again = Sink::finalize(&sink, &context).unwrap_err();
+        assert_eq!(again, Error::internal("a row buffer was filled twice"));
+    }
 }

@@ -6,9 +6,11 @@ use crate::Parallel;
 use crate::option_text::{boolean, list, text, unknown_option};
 use inlay_catalog::near_names;
 use inlay_functions::registry::resolve_scalar;
-use inlay_kernels::cast::shown;
+use inlay_kernels::cast::{cast_in_zone, shown};
 use inlay_kernels::resolve::{ArgType, ResolveOptions};
+use inlay_kernels::zone::Zone;
 use inlay_types::{Batch, Error, LogicalType, Result, Value, Vector};
+use std::sync::Arc;
 
 #[derive(Debug)]
 pub(super) struct CsvWriter {
@@ -36,6 +38,8 @@ struct Rules {
     prefix: String,
     suffix: String,
     newline: &'static str,
+    /// Of moments in values of a UNION, whose members are looked at here; all others come as texts.
+    zone: Option<Arc<Zone>>,
 }
 
 /// Names of options.
@@ -58,7 +62,11 @@ const NAMES: [&str; 15] = [
 ];
 
 impl Rules {
-    fn read(options: &[(String, Value)], names: &[String], packing: &mut Packing) -> Result<Self> {
+    fn read(
+        options: &[(String, Value)],
+        (names, types): (&[String], &[LogicalType]),
+        packing: &mut Packing,
+    ) -> Result<Self> {
         let mut rules = Self {
             names: names.to_vec(),
             delimiter: ',',
@@ -72,6 +80,7 @@ impl Rules {
             prefix: String::new(),
             suffix: String::new(),
             newline: "\n",
+            zone: None,
         };
         let mut escape = None;
         for (name, value) in options {
@@ -97,6 +106,10 @@ impl Rules {
                             return Err(Error::invalid_argument(message));
                         }
                     }
+                }
+                // The binder gives it.
+                "time_zone" if types.iter().any(is_zoned_union) => {
+                    rules.zone = Some(Zone::named(text(name, value)?)?);
                 }
                 name if packing.set(name, value)? => {}
                 other => {
@@ -151,18 +164,33 @@ impl Rules {
         of_type && !is_forced && self.null.is_empty() && is_free(self.delimiter) && is_free(self.quote)
     }
 
+    /// Values as texts.
+    fn shown(&self, column: &Vector) -> Result<Vector> {
+        let zone = self.zone.as_ref().filter(|_| is_zoned_union(column.ty()));
+        match zone.and_then(|zone| cast_in_zone(column.ty(), &LogicalType::Varchar, false, zone)) {
+            Some(cast) => {
+                let mut texts = Vector::empty(LogicalType::Varchar);
+                cast.kernel.eval(&[column], column.len(), &mut texts)?;
+                Ok(texts.flatten())
+            }
+            None => shown(column),
+        }
+    }
+
     /// The lines of a batch.
     fn lines(&self, batch: &Batch, types: &[LogicalType]) -> Result<Vec<u8>> {
         let mut columns = batch.columns().to_vec();
         for ((column, ty), name) in columns.iter().zip(types).zip(&self.names) {
             column.expect_type(ty)?;
-            if ty.has_part(&|part| matches!(part, LogicalType::Union(_))) {
-                (0..column.len()).try_for_each(|row| check_members(name, ty, &column.get(row)))?;
+            if ty.has_part(&is_union) {
+                let zone = self.zone.as_deref();
+                (0..column.len()).try_for_each(|row| check_members(name, ty, &column.get(row), zone))?;
             }
         }
         self.format_dates(&mut columns)?;
         let bare = |(index, column): (usize, &Vector)| self.is_bare(column.ty(), index);
         let bare: Vec<bool> = columns.iter().enumerate().map(bare).collect();
+        let shown = |column: &Vector| self.shown(column);
         let columns = columns.iter().map(shown).collect::<Result<Vec<Vector>>>()?;
         let mut out = Vec::new();
         for row in 0..batch.len() {
@@ -185,6 +213,15 @@ impl Rules {
         }
         Ok(out)
     }
+}
+
+fn is_union(ty: &LogicalType) -> bool {
+    matches!(ty, LogicalType::Union(_))
+}
+
+/// Whether a type has unions, and moments, which are shown in a time zone.
+fn is_zoned_union(ty: &LogicalType) -> bool {
+    ty.has_part(&is_union) && ty.has_part(&|part| *part == LogicalType::TimestampTz)
 }
 
 /// `strftime(column, format)`.
@@ -240,7 +277,7 @@ fn character(name: &str, value: &Value) -> Result<char> {
 impl CsvWriter {
     pub(super) fn open(to: &Destination<'_>, options: &[(String, Value)]) -> Result<Self> {
         let mut packing = Packing::of_path(to.path);
-        let rules = Rules::read(options, to.names, &mut packing)?;
+        let rules = Rules::read(options, (to.names, to.types), &mut packing)?;
         let (target, file) = Target::create(to)?;
         let mut file = packing.output(file, &target)?;
         let mut text = rules.prefix.clone().into_bytes();

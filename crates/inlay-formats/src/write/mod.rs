@@ -24,7 +24,8 @@ use crate::files::Files;
 use crate::input::unpacked_name;
 use crate::stored::{StoredWriter, note, stored_type};
 use inlay_catalog::access::{Door, How, Way};
-use inlay_kernels::cast_value;
+use inlay_kernels::cast::{cast_value, cast_value_in_zone};
+use inlay_kernels::zone::Zone;
 use inlay_types::discard::discard;
 use inlay_types::size_limit::OutputFile;
 use inlay_types::{Batch, Error, LogicalType, Result, Value, limits};
@@ -350,11 +351,14 @@ fn standard_stream(path: &str) -> Option<std::io::Result<File>> {
 }
 
 /// Fails at a value of a UNION whose text would be read as that of another member: the text does not say which it is of.
-fn check_members(name: &str, ty: &LogicalType, value: &Value) -> Result<()> {
+fn check_members(name: &str, ty: &LogicalType, value: &Value, zone: Option<&Zone>) -> Result<()> {
     if value.is_null() || !ty.has_part(&|part| matches!(part, LogicalType::Union(_))) {
         return Ok(());
     }
-    let read = cast_value(&Value::Varchar(value.to_string()), ty);
+    let cast = |value: &Value, to: &LogicalType| {
+        zone.map_or_else(|| cast_value(value, to), |zone| cast_value_in_zone(value, to, zone))
+    };
+    let read = cast(value, &LogicalType::Varchar).and_then(|text| cast(&text, ty));
     if read.is_ok_and(|read| read.total_cmp(value).is_eq()) {
         return Ok(());
     }

@@ -156,7 +156,7 @@ impl ExcelWriter {
             row.open();
             for (column, vector) in batch.columns().iter().enumerate() {
                 let value = vector.get(at);
-                check_members(&self.names[column], vector.ty(), &value)?;
+                check_members(&self.names[column], vector.ty(), &value, None)?;
                 row.cell(column, &value).map_err(|what| {
                     let row = before + at as u64 + 1;
                     self.target.refusal(format!("row {row} of column \"{}\": {what}", self.names[column]))

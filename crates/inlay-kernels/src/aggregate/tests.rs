@@ -3,7 +3,7 @@
 use super::samples::function;
 use super::sorting::Sizes;
 use super::*;
-use inlay_types::{Interval, LogicalType, Value};
+use inlay_types::{Error, Interval, LogicalType, Value};
 
 /// Keys of all kinds with NULLs, equal ones, and ones that differ in what no prefix shows.
 fn key_value(ty: &LogicalType, number: usize) -> Value {
@@ -247,5 +247,27 @@ fn foremost_rows_are_those_that_sorting_finds() -> Result<()> {
             assert_eq!(found, expected, "{name} {types:?} {orders:?}");
         }
     }
+    Ok(())
+}
+
+/// What another function collected would be taken for this one's.
+#[test]
+fn accumulators_are_merged_with_those_of_their_function() -> Result<()> {
+    let names = ["first", "any_value", "last", "list", "histogram", "mode", "median", "mad"];
+    let made = |name| create(&function(name, &LogicalType::Integer), false);
+    let speaks = |error: &Error| matches!(error, Error::Internal { message } if message == "accumulators of different functions were merged");
+    for name in names {
+        for other in names.into_iter().filter(|other| *other != name) {
+            let (mut into, mut from) = (made(name)?, made(other)?);
+            into.resize(1);
+            from.resize(1);
+            // Several functions may share an accumulator; those that do not say so.
+            let merged = into.merge(&*from, &[0], &[0]);
+            assert!(merged.as_ref().err().is_none_or(speaks), "{other} into {name}: {merged:?}");
+        }
+    }
+    let (mut list, median) = (made("list")?, made("median")?);
+    let merged = list.merge(&*median, &[], &[]);
+    assert!(merged.as_ref().err().is_some_and(speaks), "{merged:?}");
     Ok(())
 }

@@ -3,7 +3,8 @@
 //! A part is cut out up to the comma or bracket that ends it, quotes and brackets inside it skipped, and converted on
 //! its own, so one reader serves all types. Depth is bounded by that of the type.
 
-use super::cast_value;
+use super::{cast_value, cast_value_in_zone};
+use crate::zone::Zone;
 use inlay_types::error::kept_text;
 use inlay_types::logical_type::Field;
 use inlay_types::nested::write::push_value;
@@ -16,12 +17,17 @@ fn wrong(text: &str, to: &LogicalType) -> Error {
 
 /// The value of a nested type that `text` writes.
 pub(super) fn parse(text: &str, to: &LogicalType) -> Result<Value> {
-    Reading { or_null: false }.parse(text, to)
+    Reading { or_null: false, zone: None }.parse(text, to)
 }
 
 /// The same with NULL for each part that cannot be converted, as in DuckDB.
 pub(super) fn parse_or_null(text: &str, to: &LogicalType) -> Result<Value> {
-    Reading { or_null: true }.parse(text, to)
+    Reading { or_null: true, zone: None }.parse(text, to)
+}
+
+/// The same with moments that say no offset in a time zone.
+pub(super) fn parse_in_zone(text: &str, to: &LogicalType, or_null: bool, zone: &Zone) -> Result<Value> {
+    Reading { or_null, zone: Some(zone) }.parse(text, to)
 }
 
 /// Looks, now and then, whether the statement goes on: a text may have millions of parts.
@@ -29,13 +35,22 @@ fn go_on(parts: usize) -> Result<()> {
     if parts & 0xfff == 0xfff { limits::check() } else { Ok(()) }
 }
 
-/// What becomes of parts that cannot be converted.
+/// How parts are read.
 #[derive(Clone, Copy)]
-struct Reading {
+struct Reading<'z> {
+    /// Parts that cannot be converted are NULL.
     or_null: bool,
+    /// Moments without an offset are of this zone.
+    zone: Option<&'z Zone>,
 }
 
-impl Reading {
+impl Reading<'_> {
+    /// A text as a value that is not nested.
+    fn value(self, text: String, to: &LogicalType) -> Result<Value> {
+        let text = Value::Varchar(text);
+        self.zone.map_or_else(|| cast_value(&text, to), |zone| cast_value_in_zone(&text, to, zone))
+    }
+
     fn parse(self, text: &str, to: &LogicalType) -> Result<Value> {
         let error = || wrong(text, to);
         let body = |open: char, close: char| text.trim().strip_prefix(open)?.strip_suffix(close);
@@ -60,9 +75,8 @@ impl Reading {
             LogicalType::Struct(fields) => self.structure(text, fields, to),
             LogicalType::Map(types) => {
                 let (mut entries, mut known) = (Vec::new(), HashSet::new());
-                for part in split(body('{', '}').ok_or_else(error)?, b",").ok_or_else(error)? {
-                    let (key, value) = pair(part, b"=:").ok_or_else(error)?;
-                    let key = Self { or_null: false }.item(key, &types.0)?;
+                for (key, value) in pairs(body('{', '}').ok_or_else(error)?, b"=:").ok_or_else(error)? {
+                    let key = Self { or_null: false, ..self }.item(key, &types.0)?;
                     if key.is_null() {
                         return Err(error());
                     }
@@ -77,11 +91,10 @@ impl Reading {
                 Ok(Value::Map { types: types.clone(), entries })
             }
             LogicalType::Union(members) => {
-                let value = Value::Varchar(text.to_string());
                 let fits = members
                     .iter()
                     .enumerate()
-                    .find_map(|(at, member)| Some((at, cast_value(&value, &member.ty).ok()?)));
+                    .find_map(|(at, member)| Some((at, self.value(text.to_string(), &member.ty).ok()?)));
                 let (at, value) = fits.ok_or_else(error)?;
                 Ok(Value::Union { members: members.clone(), tag: at as u8, value: Box::new(value) })
             }
@@ -104,8 +117,7 @@ impl Reading {
             }
             return Ok(Value::Struct { fields: fields.clone(), values });
         }
-        for part in split(body('{', '}').ok_or_else(error)?, b",").ok_or_else(error)? {
-            let (name, value) = pair(part, b":=").ok_or_else(error)?;
+        for (name, value) in pairs(body('{', '}').ok_or_else(error)?, b":=").ok_or_else(error)? {
             let name = unquoted(name);
             let at = fields.iter().position(|f| f.name.eq_ignore_ascii_case(&name)).ok_or_else(error)?;
             values[at] = self.item(value, &fields[at].ty)?;
@@ -119,11 +131,7 @@ impl Reading {
         if text.eq_ignore_ascii_case("null") {
             return Ok(Value::Null);
         }
-        let found = if to.is_nested() {
-            self.parse(text, to)
-        } else {
-            cast_value(&Value::Varchar(unquoted(text)), to)
-        };
+        let found = if to.is_nested() { self.parse(text, to) } else { self.value(unquoted(text), to) };
         match found {
             Err(error) if self.or_null && !error.is_of_statement() => Ok(Value::Null),
             found => found,
@@ -196,6 +204,23 @@ fn split<'a>(text: &'a str, by: &[u8]) -> Option<Vec<&'a str>> {
     }
     parts.push(&text[from..]);
     Some(parts)
+}
+
+/// Names and values between commas. A comma in front of the separator is part of the name: `{a,b: 1}`.
+fn pairs<'a>(text: &'a str, by: &[u8]) -> Option<Vec<(&'a str, &'a str)>> {
+    if text.trim().is_empty() {
+        return Some(Vec::new());
+    }
+    let (mut found, mut from, mut is_open) = (Vec::new(), 0, false);
+    for end in separators(text, b",")?.into_iter().chain([text.len()]) {
+        let pair = pair(&text[from..end], by);
+        is_open = pair.is_none();
+        if let Some(pair) = pair {
+            found.push(pair);
+            from = end + 1;
+        }
+    }
+    (!is_open).then_some(found)
 }
 
 /// Name and value around the first separator.

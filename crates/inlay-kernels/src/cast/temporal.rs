@@ -3,7 +3,7 @@
 //!
 //! Coarser units round half away from zero; infinity stays infinite.
 
-use super::{cast_value, number, settle};
+use super::{cast_value, nested_text, number, settle};
 use crate::function::{NullHandling, ScalarFunction, ScalarKernel, Volatility};
 use crate::parse::round_to;
 use crate::parse::{self, Suffix};
@@ -18,6 +18,7 @@ use inlay_types::datetime::{
     is_timestamp, write_timestamp_tz,
 };
 use inlay_types::error::kept_text;
+use inlay_types::limits::Meter;
 use inlay_types::logical_type::Field;
 use inlay_types::time_tz::MAX_OFFSET;
 use inlay_types::view::HeapBuilder;
@@ -79,8 +80,13 @@ pub(super) fn by_texts(
 ) -> Option<Result<()>> {
     let from = input.logical_type();
     let is_text = |ty: &LogicalType| matches!(ty, Varchar | Json);
+    let is_union = |ty: &LogicalType| matches!(ty, LogicalType::Union(_));
     if from == TimestampTz && *to == Json {
         return Some(documents(input, zone, out));
+    }
+    // A text is of the first member that it is a value of, which only who reads moments knows.
+    if from == Varchar && to.is_nested() && has_moments(to) && to.has_part(&is_union) {
+        return Some(unions_of_texts(input, to, or_null, zone, out));
     }
     let between = match (&from, to) {
         (from, to) if from.is_nested() && is_text(to) && has_moments(from) => with_texts(from),
@@ -90,6 +96,34 @@ pub(super) fn by_texts(
     let mut texts = Vector::empty(between.clone());
     let made = super::cast_with(input, &between, or_null, Some(zone), &mut texts);
     Some(made.and_then(|()| super::cast_with(&texts, to, or_null, Some(zone), out)))
+}
+
+/// Nested values with unions and moments, from texts.
+fn unions_of_texts(
+    input: &Vector,
+    to: &LogicalType,
+    or_null: bool,
+    zone: &Zone,
+    out: &mut Vector,
+) -> Result<()> {
+    let texts = input.flatten();
+    let (mut builder, mut meter) = (VectorBuilder::new(to.clone(), texts.len()), Meter::of_rows());
+    for row in 0..texts.len() {
+        let text = texts.get(row);
+        let Some(text) = text.as_str() else {
+            builder.push_null();
+            continue;
+        };
+        super::text::ask_for_value(&texts, row, to)?;
+        match nested_text::parse_in_zone(text, to, or_null, zone) {
+            Ok(value) => builder.push(&value)?,
+            Err(error) if or_null && !error.is_of_statement() => builder.push_null(),
+            Err(error) => return Err(error),
+        }
+        meter.add(text.len())?;
+    }
+    *out = builder.finish().holding(meter.finish());
+    Ok(())
 }
 
 /// Moments as JSON: texts in quotes.

@@ -161,6 +161,16 @@ pub fn fraction_digits(text: &[u8]) -> usize {
 
 /// A trimmed number times `10^scale`, rounded half away from zero.
 fn scaled(text: &[u8], scale: u8) -> Result<i128, ParseError> {
+    let (negative, magnitude) = signed_magnitude(text, scale)?;
+    if negative {
+        0i128.checked_sub_unsigned(magnitude).ok_or(ParseError::OutOfRange)
+    } else {
+        i128::try_from(magnitude).map_err(|_| ParseError::OutOfRange)
+    }
+}
+
+/// Whether such a number is negative, and its size.
+fn signed_magnitude(text: &[u8], scale: u8) -> Result<(bool, u128), ParseError> {
     let (negative, mut rest) = match text {
         [b'-', rest @ ..] => (true, rest),
         [b'+', rest @ ..] => (false, rest),
@@ -197,12 +207,7 @@ fn scaled(text: &[u8], scale: u8) -> Result<i128, ParseError> {
         }
         _ => return Err(ParseError::Malformed),
     }
-    let magnitude = shift_decimal(number, exponent.saturating_add(i32::from(scale)))?;
-    if negative {
-        0i128.checked_sub_unsigned(magnitude).ok_or(ParseError::OutOfRange)
-    } else {
-        i128::try_from(magnitude).map_err(|_| ParseError::OutOfRange)
-    }
+    Ok((negative, shift_decimal(number, exponent.saturating_add(i32::from(scale)))?))
 }
 
 /// `number * 10^power`, rounded half up.
@@ -218,13 +223,20 @@ fn shift_decimal(number: u128, power: i32) -> Result<u128, ParseError> {
     Ok(number / divisor + u128::from(number % divisor >= divisor / 2))
 }
 
-/// A UHUGEINT, plain digits.
+/// A UHUGEINT.
 pub fn unsigned(text: &[u8]) -> Result<u128, ParseError> {
     let text = trim(text);
     let plain = std::str::from_utf8(text).ok().and_then(|t| t.parse().ok());
     match plain {
         Some(number) => Ok(number),
-        None => u128::try_from(int(text)?).map_err(|_| ParseError::OutOfRange),
+        None => match int(text) {
+            // What is greater than any HUGEINT, with a fraction or an exponent.
+            Err(ParseError::OutOfRange) => match signed_magnitude(text, 0)? {
+                (false, number) | (true, number @ 0) => Ok(number),
+                (true, _) => Err(ParseError::OutOfRange),
+            },
+            found => u128::try_from(found?).map_err(|_| ParseError::OutOfRange),
+        },
     }
 }
 

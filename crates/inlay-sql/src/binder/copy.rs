@@ -16,8 +16,8 @@ impl Binder<'_> {
             ast::Copy::To { query, path, options, .. } => {
                 let path = self.copy_path(path)?;
                 let bound = self.query(query)?;
-                let options = self.copy_options(options)?;
-                let bound = self.local_moments(bound, &path, &options)?;
+                let mut options = self.copy_options(options)?;
+                let bound = self.local_moments(bound, &path, &mut options)?;
                 Ok(plan::Statement::CopyTo { query: self.finish(bound), path, options })
             }
             ast::Copy::From { table, columns, path, path_pos, options } => {
@@ -54,7 +54,12 @@ impl Binder<'_> {
 
     /// Rows whose moments are texts in the session's time zone, as everywhere else, for files of texts. By a format without
     /// an offset, a file would else be read as other moments.
-    fn local_moments(&mut self, bound: Bound, path: &str, options: &[(String, Value)]) -> Result<Bound> {
+    fn local_moments(
+        &mut self,
+        bound: Bound,
+        path: &str,
+        options: &mut Vec<(String, Value)>,
+    ) -> Result<Bound> {
         let option = |names: &[&str]| {
             options.iter().find(|(name, _)| names.contains(&name.as_str())).map(|(_, value)| value)
         };
@@ -69,14 +74,19 @@ impl Binder<'_> {
             },
         };
         let is_moment = |ty: &LogicalType| *ty == LogicalType::TimestampTz;
-        // Of a UNION the writer has to know the members: texts that would be read as another one are refused.
-        let has_moment = |ty: &LogicalType| {
-            ty.has_part(&is_moment) && !ty.has_part(&|part| matches!(part, LogicalType::Union(_)))
-        };
-        if !bound.output.iter().any(|column| has_moment(&self.columns.ty(column.id))) {
+        let format = option(&["timestampformat", "timestamp_format"]).cloned();
+        // Of a UNION the writer of CSV has to know the members: texts that would be read as another one are refused.
+        let is_for_writer =
+            |ty: &LogicalType| !is_json && ty.has_part(&|part| matches!(part, LogicalType::Union(_)));
+        let types = bound.output.iter().map(|column| self.columns.ty(column.id));
+        let with_moments: Vec<LogicalType> = types.filter(|ty| ty.has_part(&is_moment)).collect();
+        if with_moments.iter().any(is_for_writer) {
+            options.push(self.zone_argument());
+        }
+        let has_moment = |ty: &LogicalType| ty.has_part(&is_moment) && !is_for_writer(ty);
+        if !with_moments.iter().any(has_moment) {
             return Ok(bound);
         }
-        let format = option(&["timestampformat", "timestamp_format"]).cloned();
         let pos = Pos::default();
         let Bound { plan, output } = bound;
         let (mut items, mut columns) = (Vec::with_capacity(output.len()), Vec::with_capacity(output.len()));

@@ -29,14 +29,7 @@ impl Binder<'_> {
             ExprKind::Column(parts) => self.named_value(parts),
             ExprKind::Literal(value) => self.literal(value, pos),
             ExprKind::Parameter(parameter) => self.parameter(parameter, pos),
-            ExprKind::Unary { op, expr: inner } => {
-                let input = self.expr(inner)?;
-                match op {
-                    UnaryOp::Plus => Ok(input),
-                    UnaryOp::Negate => self.call("-", vec![input], pos),
-                    UnaryOp::BitNot => self.call("~", vec![input], pos),
-                }
-            }
+            ExprKind::Unary { op, expr } => self.unary(*op, expr, pos),
             ExprKind::Binary { op, left, right } => self.binary(*op, left, right, pos),
             ExprKind::And(items) => Ok(Expr::And(self.conditions(items, "AND")?)),
             ExprKind::Or(items) => Ok(Expr::Or(self.conditions(items, "OR")?)),
@@ -44,15 +37,7 @@ impl Binder<'_> {
                 let input = self.condition(inner, "NOT")?;
                 Ok(Expr::Not(Box::new(input)))
             }
-            ExprKind::IsNull { expr, negated } => {
-                let input = self.expr(expr)?;
-                let input = if input.ty() == LogicalType::Null {
-                    self.cast_to(input, LogicalType::Integer, pos)?
-                } else {
-                    input
-                };
-                Ok(negate_if(*negated, Expr::IsNull(Box::new(input))))
-            }
+            ExprKind::IsNull { expr, negated } => Ok(negate_if(*negated, self.is_null(expr, pos)?)),
             ExprKind::IsBool { expr, value, negated } => {
                 let input = self.condition(expr, "IS TRUE and IS FALSE")?;
                 let op = if *negated { CompareOp::Distinct } else { CompareOp::NotDistinct };
@@ -66,34 +51,11 @@ impl Binder<'_> {
                 Ok(negate_if(*negated, self.any(expr, BinaryOp::Equal, query, pos)?))
             }
             ExprKind::Between { expr, low, high, negated } => {
-                let collation = self.collation_of(&[expr, low, high])?;
-                let input = self.expr(expr)?;
-                let (low, high) = (self.expr(low)?, self.expr(high)?);
-                let input = self.collated(input, &collation, pos)?;
-                let low = self.collated(low, &collation, pos)?;
-                let high = self.collated(high, &collation, pos)?;
-                let between = self.once(vec![input, low, high], |binder, values| {
-                    let [input, low, high] = taken(values)?;
-                    let from = binder.comparison(CompareOp::GtEq, input.clone(), low, pos)?;
-                    let to = binder.comparison(CompareOp::LtEq, input, high, pos)?;
-                    Ok(Expr::And(vec![from, to]))
-                })?;
-                Ok(negate_if(*negated, between))
+                Ok(negate_if(*negated, self.between(expr, low, high, pos)?))
             }
             ExprKind::Like { expr, pattern, escape, negated, case_insensitive } => {
-                let (input, pattern) = (self.expr(expr)?, self.expr(pattern)?);
-                let mut args = vec![input, pattern];
-                let name = match (case_insensitive, escape) {
-                    (false, None) => "~~",
-                    (true, None) => "~~*",
-                    (false, Some(_)) => "like_escape",
-                    (true, Some(_)) => "ilike_escape",
-                };
-                if let Some(escape) = escape {
-                    args.push(self.expr(escape)?);
-                }
-                let args = self.searched(name, args, pos)?;
-                Ok(negate_if(*negated, self.call(name, args, pos)?))
+                let like = self.like(expr, pattern, escape.as_deref(), *case_insensitive, pos)?;
+                Ok(negate_if(*negated, like))
             }
             ExprKind::Quantified { expr, op, all, query } => {
                 self.not_in_lambda(pos)?;
@@ -147,6 +109,59 @@ impl Binder<'_> {
                 Err(self.at(Error::bind("DEFAULT is only possible as a value of INSERT or UPDATE"), pos))
             }
         }
+    }
+
+    fn unary(&mut self, op: UnaryOp, expr: &ast::Expr, pos: Pos) -> Result<Expr> {
+        let input = self.expr(expr)?;
+        match op {
+            UnaryOp::Plus => Ok(input),
+            UnaryOp::Negate => self.call("-", vec![input], pos),
+            UnaryOp::BitNot => self.call("~", vec![input], pos),
+        }
+    }
+
+    fn is_null(&mut self, expr: &ast::Expr, pos: Pos) -> Result<Expr> {
+        let input = self.expr(expr)?;
+        let is_bare = input.ty() == LogicalType::Null;
+        let input = if is_bare { self.cast_to(input, LogicalType::Integer, pos)? } else { input };
+        Ok(Expr::IsNull(Box::new(input)))
+    }
+
+    fn between(&mut self, expr: &ast::Expr, low: &ast::Expr, high: &ast::Expr, pos: Pos) -> Result<Expr> {
+        let collation = self.collation_of(&[expr, low, high])?;
+        let input = self.expr(expr)?;
+        let (low, high) = (self.expr(low)?, self.expr(high)?);
+        let input = self.collated(input, &collation, pos)?;
+        let low = self.collated(low, &collation, pos)?;
+        let high = self.collated(high, &collation, pos)?;
+        self.once(vec![input, low, high], |binder, values| {
+            let [input, low, high] = taken(values)?;
+            let from = binder.comparison(CompareOp::GtEq, input.clone(), low, pos)?;
+            let to = binder.comparison(CompareOp::LtEq, input, high, pos)?;
+            Ok(Expr::And(vec![from, to]))
+        })
+    }
+
+    fn like(
+        &mut self,
+        expr: &ast::Expr,
+        pattern: &ast::Expr,
+        escape: Option<&ast::Expr>,
+        case_insensitive: bool,
+        pos: Pos,
+    ) -> Result<Expr> {
+        let mut args = vec![self.expr(expr)?, self.expr(pattern)?];
+        let name = match (case_insensitive, escape) {
+            (false, None) => "~~",
+            (true, None) => "~~*",
+            (false, Some(_)) => "like_escape",
+            (true, Some(_)) => "ilike_escape",
+        };
+        if let Some(escape) = escape {
+            args.push(self.expr(escape)?);
+        }
+        let args = self.searched(name, args, pos)?;
+        self.call(name, args, pos)
     }
 
     /// What a name means: a parameter, a column, a field of either, or something of the session.

@@ -2,8 +2,8 @@
 //! percentages and subqueries.
 
 use super::Binder;
+use super::deliver::{Tail, sorted};
 use super::scope::{Phase, Scope};
-use super::select::{Tail, sorted};
 use super::subquery::attach;
 use crate::parser::ast::{self, ExprKind, Query};
 use crate::plan::window::{Frame, WindowCallee};

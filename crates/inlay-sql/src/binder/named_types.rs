@@ -58,7 +58,14 @@ impl Binder<'_> {
     fn type_named(&self, parts: &[String], pos: Pos, fuel: usize) -> Result<LogicalType> {
         let ident = |part: &String| Ident { value: part.clone(), pos };
         let name = ObjectName { parts: parts.iter().map(ident).collect(), is_string: false };
-        let (_, definition) = self.definition(DefinitionKind::Type, &name).map_err(|error| match parts {
+        let found = self.definition(DefinitionKind::Type, &name);
+        // A type of the engine, whose name is in quotes.
+        if let ([one], Err(_)) = (parts, &found)
+            && let Some(ty) = builtin_type(one)
+        {
+            return Ok(ty);
+        }
+        let (_, definition) = found.map_err(|error| match parts {
             [one] if !error.to_string().contains("did you mean") => match near_types(one) {
                 near if near.is_empty() => error,
                 near => self.at(
@@ -86,4 +93,11 @@ impl Binder<'_> {
             _ => Err(corrupt()),
         }
     }
+}
+
+/// The type of the engine that a name is, whatever its case: `timestamp with time zone`.
+fn builtin_type(name: &str) -> Option<LogicalType> {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, ' ' | '_');
+    let ty = name.chars().all(is_word).then(|| parse_type(name))?.ok()?;
+    unresolved_name(&ty).is_none().then_some(ty)
 }

@@ -1,8 +1,8 @@
 //! Queries around SELECT: WITH, VALUES, set operations, ORDER BY and LIMIT of a whole.
 
+use super::deliver::Tail;
 use super::known::Names;
 use super::scope::{CteFrame, Entry, EntrySource, Phase, Relation, RelationColumn, Scope, same_name};
-use super::select::Tail;
 use super::subquery::{attach, free_columns};
 use super::{Binder, Bound, Output, Shared, with_stack};
 use crate::parser::ast::{self, ExprKind, Ident, Literal, OrderBy, Pos, Query, QueryBody, SetOperation};

@@ -698,3 +698,23 @@ fn a_sample_of_large_values_is_small() {
     assert!((0..sample.len()).any(|row| sample.column(1).is_null(row)));
     assert!((0..sample.len()).any(|row| !sample.column(1).is_null(row)));
 }
+
+/// Rows of another shape would be read as others.
+#[test]
+fn rows_that_do_not_fit_the_table_are_defects_not_rows() {
+    let table = Table::new(schema(vec![]), MemoryBudget::unlimited());
+    table.append(&[batch(table.schema(), &[row(1, 1)])]).unwrap();
+    let speaks = |error: Error, what: &str| {
+        assert!(matches!(&error, Error::Internal { message } if message.contains(what)), "{error}");
+    };
+    let ids = Vector::from_values(LogicalType::BigInt, &[7i64]);
+    let narrow = table.append(&[Batch::new(vec![ids.clone()], 1)]);
+    speaks(narrow.unwrap_err(), "1 columns for the 3 of table \"t\"");
+    let names = Vector::nulls(LogicalType::Varchar, 1);
+    let swapped = table.append(&[Batch::new(vec![names, ids.clone(), ids.clone()], 1)]);
+    speaks(swapped.unwrap_err(), "VARCHAR for column \"id\" of \"t\", which is BIGINT");
+    let fewer = table.update(&[0, 1], &[0], &[Batch::new(vec![ids], 1)]);
+    speaks(fewer.unwrap_err(), "2 row ids for 1 rows of new values");
+    let kept = rows_of(&table.snapshot());
+    assert_eq!(kept.into_values().collect::<Vec<_>>(), [row(1, 1)]);
+}

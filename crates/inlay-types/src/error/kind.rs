@@ -185,6 +185,9 @@ impl Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Candidates;
+    use crate::error::{Cause, NO_SPACE, RowValue};
+    use std::sync::Arc;
 
     #[test]
     fn numbers_count_from_one_and_stay() {
@@ -192,5 +195,145 @@ mod tests {
             assert_eq!(usize::from(kind.code()), index + 1, "{}", kind.name());
             assert_eq!(kind.sqlstate().len(), 5, "{}", kind.name());
         }
+    }
+
+    /// An error of each kind. A new kind does not compile until there is one.
+    fn example(kind: ErrorKind) -> Error {
+        let message = "what; why".to_string();
+        let name = "n".to_string();
+        match kind {
+            ErrorKind::Syntax => Error::Syntax { message },
+            ErrorKind::UndefinedTable => {
+                Error::UndefinedTable { name, candidates: Candidates::Near(Vec::new()) }
+            }
+            ErrorKind::UndefinedColumn => {
+                Error::UndefinedColumn { name, candidates: Candidates::Near(Vec::new()) }
+            }
+            ErrorKind::UndefinedFunction => Error::UndefinedFunction { message, candidates: vec![name] },
+            ErrorKind::Ambiguous => Error::Ambiguous { name, candidates: vec!["a.n".into(), "b.n".into()] },
+            ErrorKind::Duplicate => Error::Duplicate { kind: "table", name },
+            ErrorKind::TypeMismatch => Error::type_mismatch(message),
+            ErrorKind::Grouping => Error::Grouping { message },
+            ErrorKind::Windowing => Error::Windowing { message },
+            ErrorKind::Bind => Error::bind(message),
+            ErrorKind::InvalidCast => Error::InvalidCast { value: message, to: "INTEGER".into() },
+            ErrorKind::OutOfRange => Error::out_of_range(message),
+            ErrorKind::DivisionByZero => Error::DivisionByZero,
+            ErrorKind::InvalidArgument => Error::invalid_argument(message),
+            ErrorKind::SubqueryRows => Error::SubqueryRows,
+            ErrorKind::NotNull => Error::NotNull { message },
+            ErrorKind::Unique => Error::Unique { message },
+            ErrorKind::Check => Error::Check { message },
+            ErrorKind::ForeignKey => Error::ForeignKey { message },
+            ErrorKind::Cardinality => Error::Cardinality { message },
+            ErrorKind::Io => Error::io("cannot read", "f", &std::io::ErrorKind::NotFound.into()),
+            ErrorKind::DiskFull => Error::DiskFull { action: "cannot write", path: name, reason: NO_SPACE },
+            ErrorKind::Corrupt => Error::corrupt(message),
+            ErrorKind::Locked => Error::Locked { message },
+            ErrorKind::ReadOnly => Error::ReadOnly { message },
+            ErrorKind::MalformedFile => Error::MalformedFile { path: name, line: Some(7), message },
+            ErrorKind::Interrupted => Error::Interrupted,
+            ErrorKind::StatementTimeout => Error::StatementTimeout { limit_ms: 10 },
+            ErrorKind::FileAccess => Error::FileAccess { path: name },
+            ErrorKind::Forbidden => Error::Forbidden { message },
+            ErrorKind::External => Error::External { message, cause: Some(Cause(Arc::new(7))) },
+            ErrorKind::OutOfMemory => Error::OutOfMemory { requested: 3, used: 2, limit: 4 },
+            ErrorKind::Unsupported => Error::Unsupported { feature: name, alternative: Some(message) },
+            ErrorKind::Closed => Error::Closed { message },
+            ErrorKind::Conflict => Error::Conflict { message },
+            ErrorKind::TransactionState => Error::TransactionState { message },
+            ErrorKind::Internal => Error::internal(message),
+        }
+    }
+
+    /// Whether an error is another one with more about it. A new variant does not compile until that is said.
+    fn is_wrapped(error: &Error) -> bool {
+        match error {
+            Error::At { .. } | Error::InRow { .. } | Error::Indivisible { .. } | Error::Hinted { .. } => true,
+            Error::Syntax { .. }
+            | Error::UndefinedTable { .. }
+            | Error::UndefinedColumn { .. }
+            | Error::UndefinedFunction { .. }
+            | Error::Ambiguous { .. }
+            | Error::Duplicate { .. }
+            | Error::TypeMismatch { .. }
+            | Error::Grouping { .. }
+            | Error::Windowing { .. }
+            | Error::Bind { .. }
+            | Error::InvalidCast { .. }
+            | Error::OutOfRange { .. }
+            | Error::DivisionByZero
+            | Error::InvalidArgument { .. }
+            | Error::SubqueryRows
+            | Error::NotNull { .. }
+            | Error::Unique { .. }
+            | Error::Check { .. }
+            | Error::ForeignKey { .. }
+            | Error::Cardinality { .. }
+            | Error::Io { .. }
+            | Error::DiskFull { .. }
+            | Error::Corrupt { .. }
+            | Error::Locked { .. }
+            | Error::ReadOnly { .. }
+            | Error::MalformedFile { .. }
+            | Error::Interrupted
+            | Error::StatementTimeout { .. }
+            | Error::FileAccess { .. }
+            | Error::Forbidden { .. }
+            | Error::External { .. }
+            | Error::OutOfMemory { .. }
+            | Error::Unsupported { .. }
+            | Error::Closed { .. }
+            | Error::Conflict { .. }
+            | Error::TransactionState { .. }
+            | Error::Internal { .. } => false,
+        }
+    }
+
+    /// The error as it comes out of a statement: with a place, a row, a hint and a reason where each may be.
+    fn wrapped(error: &Error) -> Vec<Error> {
+        let row = vec![RowValue { column: 0, name: "x".into(), value: "7".into() }];
+        vec![
+            error.clone().at(1, 8, "SELECT 1 // 0"),
+            Error::InRow { error: Box::new(error.clone()), row },
+            error.clone().with_hint("another way"),
+            error.clone().because("a list lies in one piece"),
+            error.clone().at_place(2, 3).with_hint("another way"),
+        ]
+    }
+
+    #[test]
+    fn each_kind_has_an_error_which_keeps_its_kind_and_message_wherever_it_happens() {
+        for &kind in ErrorKind::ALL {
+            let error = example(kind);
+            assert!(!is_wrapped(&error), "{}", kind.name());
+            assert_eq!((error.kind(), error.sqlstate()), (kind, kind.sqlstate()), "{error}");
+            assert!(error.to_string().starts_with(&error.message()), "{error}");
+            for other in wrapped(&error) {
+                assert_eq!((other.kind(), other.message()), (kind, error.message()), "{other}");
+                assert_eq!(other.root(), &error, "{other}");
+            }
+        }
+    }
+
+    /// PostgreSQL's classes: 22 values, 23 constraints, 40 conflicts, 42 names and types, 53 room, 57 interrupts, 58 and XX ours.
+    #[test]
+    fn what_transactions_and_programs_ask_goes_by_the_kind() {
+        let of = |ask: fn(&Error) -> bool| {
+            ErrorKind::ALL.iter().copied().filter(|kind| ask(&example(*kind))).collect::<Vec<_>>()
+        };
+        assert_eq!(of(|error| error.kind().is_retryable()), [ErrorKind::Conflict]);
+        let values = [
+            ErrorKind::InvalidCast,
+            ErrorKind::OutOfRange,
+            ErrorKind::DivisionByZero,
+            ErrorKind::InvalidArgument,
+        ];
+        assert_eq!(of(Error::is_of_values), values);
+        let statement = [ErrorKind::Interrupted, ErrorKind::StatementTimeout, ErrorKind::OutOfMemory];
+        assert_eq!(of(Error::is_of_statement), statement);
+        assert_eq!(of(|error| error.sqlstate().starts_with("XX")), [ErrorKind::Corrupt, ErrorKind::Internal]);
+        let constraints = [ErrorKind::NotNull, ErrorKind::Unique, ErrorKind::Check, ErrorKind::ForeignKey];
+        assert_eq!(of(|error| error.sqlstate().starts_with("23")), constraints);
     }
 }

@@ -233,8 +233,10 @@ pub fn extract_field(structs: &Vector, index: usize) -> Result<Vector> {
 
 /// One vector per field.
 pub fn unpack_struct(structs: &Vector) -> Result<Vec<Vector>> {
-    let count = if let LogicalType::Struct(fields) = structs.ty() { fields.len() } else { 0 };
-    (0..count).map(|index| extract_field(structs, index)).collect()
+    let LogicalType::Struct(fields) = structs.ty() else {
+        return Err(Error::internal(format!("{} unpacked as structs", structs.ty())));
+    };
+    (0..fields.len()).map(|index| extract_field(structs, index)).collect()
 }
 
 /// The tag of each row (0 where it is NULL), and one vector per member: NULL where another member is held.
@@ -252,7 +254,9 @@ pub fn unpack_unions(unions: &Vector) -> Result<(Vec<u8>, Vec<Vector>)> {
     for index in 0..flat.len() {
         let row = rows.get(index);
         let (tag, part) = if flat.is_null(index) { (0, None) } else { union_parts(row.bytes) };
-        let tag = if usize::from(tag) < children.len() { tag } else { 0 };
+        if usize::from(tag) >= children.len() {
+            return Err(Error::internal(format!("a value of member {tag} of {}", unions.ty())));
+        }
         for (member, child) in children.iter_mut().enumerate() {
             child.push(row, part.filter(|_| member == usize::from(tag)));
         }

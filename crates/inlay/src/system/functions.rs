@@ -96,13 +96,36 @@ system_table! {
 
 /// See the module documentation.
 fn functions(gather: &Gather<'_>) -> Vec<FunctionRow> {
-    let mut rows = Vec::new();
-    let mut add = |place: [Value; 3], name: &str, alias_of: Option<&str>, kind: &str, about: About| {
+    let mut rows = Rows::default();
+    rows.add_manual();
+    rows.add_in_from(gather);
+    for (kind, shown) in [(DefinitionKind::Macro, "macro"), (DefinitionKind::TableMacro, "table_macro")] {
+        rows.add_macros(gather, kind, shown);
+    }
+    rows.add_stored(gather);
+    for external in gather.names.database.functions_of_host().all_own() {
+        let definition = &external.definition;
+        rows.add(system(), &definition.name, None, definition.kind.name(), about_external(definition));
+    }
+    rows.0
+}
+
+/// Where the functions of the engine are.
+fn system() -> [Value; 3] {
+    [text("system"), text("0"), text("main")]
+}
+
+/// The rows so far; the number of each is its function's.
+#[derive(Default)]
+struct Rows(Vec<FunctionRow>);
+
+impl Rows {
+    fn add(&mut self, place: [Value; 3], name: &str, alias_of: Option<&str>, kind: &str, about: About) {
         let parts = parts_of(&about.signature);
         let side_effects = about.stability == "VOLATILE";
-        let oid = Value::BigInt(rows.len() as i64 + 1);
+        let oid = Value::BigInt(self.0.len() as i64 + 1);
         let [database, database_oid, schema] = place;
-        rows.push(FunctionRow {
+        self.0.push(FunctionRow {
             database_name: database,
             database_oid,
             schema_name: schema,
@@ -132,90 +155,106 @@ fn functions(gather: &Gather<'_>) -> Vec<FunctionRow> {
             categories: texts(about.category.into_iter().collect()),
             signature: text(about.signature),
         });
-    };
-    let system = || [text("system"), text("0"), text("main")];
-    for entry in manual::all() {
-        let kind = match entry.kind {
-            manual::Kind::Operator => "scalar",
-            other => other.name(),
-        };
-        let stability = stability_of(entry.volatility);
-        let example = (!entry.example.call.is_empty()).then(|| entry.example.call.to_string());
-        for signature in &entry.signatures {
-            let about = || About {
-                signature: signature.clone(),
-                description: Some(entry.description.to_string()),
-                example: example.clone(),
-                stability: stability.to_string(),
-                category: Some(entry.category.name().to_string()),
-                internal: true,
-                ..About::default()
+    }
+
+    /// Those of the manual, a row for each signature under each of their names.
+    fn add_manual(&mut self) {
+        for entry in manual::all() {
+            let kind = match entry.kind {
+                manual::Kind::Operator => "scalar",
+                other => other.name(),
             };
-            add(system(), entry.name, None, kind, about());
-            for alias in entry.aliases {
-                add(system(), alias, Some(entry.name), kind, about());
+            let stability = stability_of(entry.volatility);
+            let example = (!entry.example.call.is_empty()).then(|| entry.example.call.to_string());
+            for signature in &entry.signatures {
+                let about = || About {
+                    signature: signature.clone(),
+                    description: Some(entry.description.to_string()),
+                    example: example.clone(),
+                    stability: stability.to_string(),
+                    category: Some(entry.category.name().to_string()),
+                    internal: true,
+                    ..About::default()
+                };
+                self.add(system(), entry.name, None, kind, about());
+                for alias in entry.aliases {
+                    self.add(system(), alias, Some(entry.name), kind, about());
+                }
             }
         }
     }
-    let known: Vec<&str> = manual::all().map(|entry| entry.name).collect();
-    let mut in_from: Vec<&str> = gather.names.database.functions().keys().copied().collect();
-    in_from.extend(FUNCTION_NAMES.iter().map(String::as_str));
-    in_from.retain(|name| !known.contains(name));
-    in_from.sort_unstable();
-    for name in in_from {
-        let about = About { signature: format!("{name}()"), internal: true, ..About::default() };
-        add(system(), name, None, "table", about);
+
+    /// Functions in FROM that the manual does not have.
+    fn add_in_from(&mut self, gather: &Gather<'_>) {
+        let known: Vec<&str> = manual::all().map(|entry| entry.name).collect();
+        let mut in_from: Vec<&str> = gather.names.database.functions().keys().copied().collect();
+        in_from.extend(FUNCTION_NAMES.iter().map(String::as_str));
+        in_from.retain(|name| !known.contains(name));
+        in_from.sort_unstable();
+        for name in in_from {
+            let about = About { signature: format!("{name}()"), internal: true, ..About::default() };
+            self.add(system(), name, None, "table", about);
+        }
     }
-    let mut add_macro =
-        |place: [Value; 3], name: &str, sql: &str, kind: &str, comment: Option<Option<String>>| {
-            let internal = comment.is_none();
-            for overload in parse_macro(sql).unwrap_or_default() {
-                let names: Vec<String> =
-                    overload.parameters.iter().map(|parameter| parameter.name.value.clone()).collect();
-                let types = overload.parameters.iter().map(|parameter| match &parameter.data_type {
-                    Some(ty) => text(ty.to_string()),
-                    None => Value::Null,
-                });
-                let about = About {
-                    signature: format!("{name}({})", names.join(", ")),
-                    parameters: Some(names),
-                    types: Some(types.collect()),
-                    comment: comment.clone().flatten(),
-                    definition: Some(overload.text.clone()),
-                    internal,
-                    ..About::default()
-                };
-                add(place.clone(), name, None, kind, about);
-            }
-        };
-    for (kind, shown) in [(DefinitionKind::Macro, "macro"), (DefinitionKind::TableMacro, "table_macro")] {
+
+    /// Macros of the system, and those of each database.
+    fn add_macros(&mut self, gather: &Gather<'_>, kind: DefinitionKind, shown: &str) {
         for (name, sql) in macros_of_system(kind) {
-            add_macro(system(), name, sql, shown, None);
+            self.add_macro(system(), name, sql, shown, None);
         }
         for seen in gather.databases() {
             for definition in seen.state.definitions(kind) {
                 let schema = inlay_catalog::schema_of(&definition.name);
                 let place = [text(&seen.name), text(seen.number.to_string()), text(schema)];
                 let comment = crate::text::comment_on(&seen.state, Some(definition.id), None);
-                add_macro(place, bare_name(&definition.name), &definition.sql, shown, Some(comment));
+                self.add_macro(place, bare_name(&definition.name), &definition.sql, shown, Some(comment));
             }
         }
     }
-    for seen in gather.databases() {
-        for definition in seen.state.definitions(DefinitionKind::Function) {
-            let schema = inlay_catalog::schema_of(&definition.name);
-            let name = bare_name(&definition.name);
-            for overload in parse_functions(name, &definition.sql).unwrap_or_default() {
-                let place = [text(&seen.name), text(seen.number.to_string()), text(schema)];
-                add(place, name, None, overload.kind.name(), about_external(&overload));
+
+    /// The overloads of a macro. `comment` is what is said of it by one who made it; the system's are nobody's.
+    fn add_macro(
+        &mut self,
+        place: [Value; 3],
+        name: &str,
+        sql: &str,
+        kind: &str,
+        comment: Option<Option<String>>,
+    ) {
+        let internal = comment.is_none();
+        for overload in parse_macro(sql).unwrap_or_default() {
+            let names: Vec<String> =
+                overload.parameters.iter().map(|parameter| parameter.name.value.clone()).collect();
+            let types = overload.parameters.iter().map(|parameter| match &parameter.data_type {
+                Some(ty) => text(ty.to_string()),
+                None => Value::Null,
+            });
+            let about = About {
+                signature: format!("{name}({})", names.join(", ")),
+                parameters: Some(names),
+                types: Some(types.collect()),
+                comment: comment.clone().flatten(),
+                definition: Some(overload.text.clone()),
+                internal,
+                ..About::default()
+            };
+            self.add(place.clone(), name, None, kind, about);
+        }
+    }
+
+    /// Functions of the host that are kept in databases.
+    fn add_stored(&mut self, gather: &Gather<'_>) {
+        for seen in gather.databases() {
+            for definition in seen.state.definitions(DefinitionKind::Function) {
+                let schema = inlay_catalog::schema_of(&definition.name);
+                let name = bare_name(&definition.name);
+                for overload in parse_functions(name, &definition.sql).unwrap_or_default() {
+                    let place = [text(&seen.name), text(seen.number.to_string()), text(schema)];
+                    self.add(place, name, None, overload.kind.name(), about_external(&overload));
+                }
             }
         }
     }
-    for external in gather.names.database.functions_of_host().all_own() {
-        let definition = &external.definition;
-        add(system(), &definition.name, None, definition.kind.name(), about_external(definition));
-    }
-    rows
 }
 
 fn about_external(definition: &FunctionDefinition) -> About {

@@ -160,3 +160,30 @@ fn results_larger_than_memory_are_read_and_written() {
     let copied = connection.execute(&format!("COPY ({query}) TO '{}'", folder.file("rows.csv"))).unwrap();
     assert_eq!(copied.value(0, 0).unwrap(), Value::BigInt(12_000_000));
 }
+
+/// What a program keeps is missing for others, until it lets go of it.
+#[test]
+fn rows_that_were_put_together_stay_counted() {
+    let database = Database::open_in_memory().unwrap();
+    let connection = database.connect();
+    let before = database.memory_used();
+    for sql in [
+        // Waits, and is put together by who reads it; does not wait, and is put together by the statement.
+        "SELECT range AS i, 'a text that is long ' || range AS s FROM range(500000)",
+        "SELECT random() AS i, 'a text that is long ' || range AS s FROM range(500000)",
+    ] {
+        let (first, rest) = streamed(&connection, sql, 1 << 20);
+        let all = match rest {
+            Some(rest) => rest.join(first, None).unwrap(),
+            None => first,
+        };
+        assert_eq!(all.row_count(), 500_000);
+        let (used, one) = (database.memory_used(), all.slice(7..8));
+        assert!(used > before + (8 << 20), "{used} bytes in use");
+        drop(all);
+        assert_eq!(database.memory_used(), used, "a row shares the memory of all");
+        assert!(one.value(0, 1).unwrap().to_string().starts_with("a text"));
+        drop(one);
+        assert!(database.memory_used() < before + (1 << 20), "{} bytes in use", database.memory_used());
+    }
+}

@@ -21,7 +21,7 @@
 //! - `spec`: expressions compiled, accumulators shared between aggregates.
 //! - `table`, `domain`, `ascending`, `encode`, `packed`, `generic`: from keys to dense group numbers.
 //! - `state`, `distinct`, `codes`, `scattered`: groups with accumulators and distinct rows. `kept`: rows of accumulators in files.
-//! - `spans`, `partition`, `merge`, `distinct_rows`: from the workers' states to the result.
+//! - `spans`, `partition`, `merge`, `part`, `distinct_rows`: from the workers' states to the result.
 //!
 //! Source: Leis et al., "Morsel-Driven Parallelism", SIGMOD 2014, section 4.4; it departs from it in the array and
 //! packed tables, and in partitioning rows instead of groups when pre-aggregation does not pay.
@@ -37,6 +37,7 @@ mod joined;
 mod kept;
 mod merge;
 mod packed;
+mod part;
 mod partition;
 mod row_set;
 mod scattered;

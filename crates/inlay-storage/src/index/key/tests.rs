@@ -213,3 +213,27 @@ fn a_successor_is_above_all_that_begin_so_and_nothing_else() {
     assert_eq!(successor(&[0xFF]), None);
     assert_eq!(successor(&[]), None);
 }
+
+/// Keys of other types would be other keys: whoever makes one is told.
+#[test]
+fn values_that_a_key_cannot_have_are_defects_not_keys() {
+    let int = |values: &[i32]| Vector::from_values(LogicalType::Integer, values);
+    let speaks = |error: Error, what: &str| {
+        assert!(matches!(&error, Error::Internal { message } if message.contains(what)), "{error}");
+    };
+    let types = [LogicalType::Integer, LogicalType::Varchar];
+    let of_two = encode_rows(&[int(&[1, 2]), int(&[1])]).map(drop);
+    speaks(of_two.unwrap_err(), "key columns of different lengths");
+    let three = encode_values(&[Value::Null, Value::Null, Value::Null], &types);
+    speaks(three.unwrap_err(), "3 values for a key of 2");
+    let other = encode_values(&[Value::Varchar("1".into())], &types);
+    speaks(other.unwrap_err(), "VARCHAR for a key of INTEGER");
+    let scaled = Value::Decimal { unscaled: 10, precision: 4, scale: 1 };
+    let other = encode_values(&[scaled], &[LogicalType::decimal(4, 2)]);
+    speaks(other.unwrap_err(), "for a key of DECIMAL(4,2)");
+    let wrong = check_types(&[int(&[1])], &types);
+    speaks(wrong.unwrap_err(), "(INTEGER) for a key of other types");
+    let wrong = check_types(&[int(&[1]), int(&[1])], &types);
+    speaks(wrong.unwrap_err(), "(INTEGER, INTEGER) for a key of other types");
+    assert_eq!(encode_values(&[Value::BigInt(1 << 40)], &types).unwrap(), None, "no row has it");
+}
