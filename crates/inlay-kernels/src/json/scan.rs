@@ -359,6 +359,48 @@ impl<'a> Scanner<'a> {
         Some(())
     }
 
+    /// The name of the next member of an object, in front of whose value this stands then; within, `None` behind the last one. The first
+    /// one is that of the object that begins here.
+    pub(super) fn next_member(&mut self, depth: usize, is_first: bool) -> Option<Option<&'a [u8]>> {
+        if is_first {
+            self.at += 1;
+            if depth > DEPTH_MAX {
+                return None;
+            }
+            if self.eat(b'}') {
+                return Some(None);
+            }
+        } else if self.is_end(b'}')? {
+            return Some(None);
+        }
+        let (name, value) = key_at(self.bytes, self.at)?;
+        self.at = behind_space(self.bytes, value);
+        Some(Some(name))
+    }
+
+    /// Passes over a whole number of at most 18 digits that is written as it would be.
+    pub(super) fn integer(&mut self) -> Option<i64> {
+        let bytes = self.bytes.get(self.at..)?;
+        let is_negative = bytes.first() == Some(&b'-');
+        let digits = &bytes[usize::from(is_negative)..];
+        let (mut number, mut count) = (0, 0);
+        while let Some(digit) =
+            digits.get(count).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10)
+        {
+            if count == 18 {
+                return None;
+            }
+            number = number * 10 + i64::from(digit);
+            count += 1;
+        }
+        let has_zero = digits.first() == Some(&b'0') && (is_negative || count > 1);
+        if count == 0 || has_zero || matches!(digits.get(count), Some(b'.' | b'e' | b'E')) {
+            return None;
+        }
+        self.at += count + usize::from(is_negative);
+        Some(if is_negative { -number } else { number })
+    }
+
     /// An object; `member` passes over the value of a name.
     pub(super) fn members(
         &mut self,
