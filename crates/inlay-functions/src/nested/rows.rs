@@ -40,6 +40,23 @@ impl Args {
     }
 }
 
+/// Copies bytes into a place of as many: few of them without a call.
+#[inline]
+pub(crate) fn copy_short(to: &mut [u8], from: &[u8]) {
+    match (from.first_chunk::<8>(), from.last_chunk::<8>(), from.first_chunk::<4>(), from.last_chunk::<4>()) {
+        (Some(first), Some(last), ..) if from.len() <= 16 && to.len() == from.len() => {
+            to[..8].copy_from_slice(first);
+            to[from.len() - 8..].copy_from_slice(last);
+        }
+        (None, _, Some(first), Some(last)) if to.len() == from.len() => {
+            to[..4].copy_from_slice(first);
+            to[from.len() - 4..].copy_from_slice(last);
+        }
+        (None, _, None, _) => to.iter_mut().zip(from).for_each(|(to, from)| *to = *from),
+        _ => to.copy_from_slice(from),
+    }
+}
+
 /// The BIGINT in these bytes.
 #[inline]
 pub(crate) fn int(bytes: &[u8]) -> i64 {
@@ -95,11 +112,16 @@ impl Output {
         let bytes = part.unwrap_or_default();
         self.meter.add(bytes.len() + 8)?;
         match self.width {
-            Some(width) => {
-                let size = bytes.len().min(width);
-                self.raw.extend_from_slice(&bytes[..size]);
-                self.raw.resize(self.raw.len() + width - size, 0);
-            }
+            Some(width) => match (width, bytes.first(), bytes.first_chunk::<8>()) {
+                // Copies of a known size need no call.
+                (8, _, Some(raw)) => self.raw.extend_from_slice(raw),
+                (1, Some(byte), _) => self.raw.push(*byte),
+                _ => {
+                    let size = bytes.len().min(width);
+                    self.raw.extend_from_slice(&bytes[..size]);
+                    self.raw.resize(self.raw.len() + width - size, 0);
+                }
+            },
             None => self.views.push(self.heap.push(bytes)),
         }
         if part.is_none() {
@@ -244,7 +266,7 @@ pub(crate) fn each_known(
     mut f: impl FnMut(&Args, usize, &mut Output) -> Result<()>,
 ) -> Result<()> {
     each(args, ty, len, out, |parts, row, output| {
-        if (0..parts.len()).any(|arg| parts.get(arg, row).is_none()) {
+        if !parts.0.iter().all(|part| part.is_valid(row)) {
             return output.push(None);
         }
         f(parts, row, output)
@@ -264,4 +286,18 @@ pub(crate) fn finish(made: Vector, rows: usize, len: usize, out: &mut Vector) ->
 pub(crate) fn computed(args: &[&Vector], len: usize) -> (usize, Vec<Vector>) {
     let rows = computed_rows(args, len);
     (rows, args.iter().map(|arg| if rows == len { (*arg).clone() } else { arg.slice(0, rows) }).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::copy_short;
+
+    #[test]
+    fn few_bytes_are_copied_as_many_are() {
+        for len in 0..40u8 {
+            let (from, mut to) = ((0..len).collect::<Vec<u8>>(), vec![0xFF; usize::from(len)]);
+            copy_short(&mut to, &from);
+            assert_eq!(to, from);
+        }
+    }
 }
