@@ -116,10 +116,8 @@ impl Heads {
             part + self.all[part..end].partition_point(is_before)
         };
         let from = search(&|head| *head < prefix);
-        match self.all.get(from) {
-            Some(head) if *head == prefix => (from, search(&|head| *head <= prefix)),
-            _ => (from, from),
-        }
+        let is_there = self.all.get(from) == Some(&prefix);
+        (from, if is_there { search(&|head| *head <= prefix) } else { from })
     }
 }
 

@@ -43,17 +43,19 @@ impl Args {
 /// Copies bytes into a place of as many: few of them without a call.
 #[inline]
 pub(crate) fn copy_short(to: &mut [u8], from: &[u8]) {
-    match (from.first_chunk::<8>(), from.last_chunk::<8>(), from.first_chunk::<4>(), from.last_chunk::<4>()) {
-        (Some(first), Some(last), ..) if from.len() <= 16 && to.len() == from.len() => {
-            to[..8].copy_from_slice(first);
-            to[from.len() - 8..].copy_from_slice(last);
-        }
-        (None, _, Some(first), Some(last)) if to.len() == from.len() => {
-            to[..4].copy_from_slice(first);
-            to[from.len() - 4..].copy_from_slice(last);
-        }
-        (None, _, None, _) => to.iter_mut().zip(from).for_each(|(to, from)| *to = *from),
-        _ => to.copy_from_slice(from),
+    let len = from.len();
+    if len > 16 || to.len() != len {
+        return to.copy_from_slice(from);
+    }
+    // Two copies of a known size, which may overlap.
+    if let (Some(first), Some(last)) = (from.first_chunk::<8>(), from.last_chunk::<8>()) {
+        to[..8].copy_from_slice(first);
+        to[len - 8..].copy_from_slice(last);
+    } else if let (Some(first), Some(last)) = (from.first_chunk::<4>(), from.last_chunk::<4>()) {
+        to[..4].copy_from_slice(first);
+        to[len - 4..].copy_from_slice(last);
+    } else {
+        to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
     }
 }
 
@@ -112,16 +114,14 @@ impl Output {
         let bytes = part.unwrap_or_default();
         self.meter.add(bytes.len() + 8)?;
         match self.width {
-            Some(width) => match (width, bytes.first(), bytes.first_chunk::<8>()) {
-                // Copies of a known size need no call.
-                (8, _, Some(raw)) => self.raw.extend_from_slice(raw),
-                (1, Some(byte), _) => self.raw.push(*byte),
-                _ => {
-                    let size = bytes.len().min(width);
-                    self.raw.extend_from_slice(&bytes[..size]);
-                    self.raw.resize(self.raw.len() + width - size, 0);
-                }
-            },
+            // Copies of a known size need no call.
+            Some(8) if bytes.len() == 8 => self.raw.extend_from_slice(&bytes[..8]),
+            Some(1) if bytes.len() == 1 => self.raw.push(bytes[0]),
+            Some(width) => {
+                let size = bytes.len().min(width);
+                self.raw.extend_from_slice(&bytes[..size]);
+                self.raw.resize(self.raw.len() + width - size, 0);
+            }
             None => self.views.push(self.heap.push(bytes)),
         }
         if part.is_none() {

@@ -3,8 +3,6 @@
 //! Of equal words the rows that came first count: of the morsel with the lower number, then the one with the lower number of its
 //! own. A morsel is of one worker, who sees its rows in order. Only [`super::several`] calls it, which keeps the rows' values.
 
-use std::cmp::Ordering;
-
 /// Most rows of a group that are kept in order while they come.
 pub(super) const FEW_MAX: usize = 16;
 
@@ -53,13 +51,13 @@ impl Few {
         let entries = &mut self.entries[group * self.n..(group + 1) * self.n];
         let count = usize::from(self.counts[group]);
         let mut place = count;
-        match (count.cmp(&self.n), entries.last()) {
-            (Ordering::Less, _) => {
-                self.counts[group] += 1;
-                self.live += 1;
-            }
-            (_, Some(last)) if entry < *last => place -= 1,
-            _ => return false,
+        if count < self.n {
+            self.counts[group] += 1;
+            self.live += 1;
+        } else if entries.last().is_some_and(|last| entry < *last) {
+            place -= 1;
+        } else {
+            return false;
         }
         while let Some(before) = place.checked_sub(1)
             && entry < entries[before]

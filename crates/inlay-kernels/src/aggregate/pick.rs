@@ -4,7 +4,7 @@ use super::column::Column;
 use super::order::{Comparator, Item, order_words};
 use super::{GroupIds, GroupedAccumulator, flat, same_kind};
 use crate::function::{AggregateFunction, AggregateKind};
-use inlay_types::{Error, Result, Vector};
+use inlay_types::{Error, LogicalType, Result, Vector};
 use std::any::Any;
 use std::cmp::Ordering;
 
@@ -53,12 +53,9 @@ struct Pick {
 }
 
 fn boxed(function: &AggregateFunction, rule: Rule) -> Result<Box<dyn GroupedAccumulator>> {
-    let words = match rule {
-        Rule::Least(Nulls::Skipped) | Rule::Greatest(Nulls::Skipped) => {
-            order_words(&Vector::empty(function.arg_types[1].clone()), false)
-        }
-        _ => None,
-    };
+    let skips_nulls = matches!(rule, Rule::Least(Nulls::Skipped) | Rule::Greatest(Nulls::Skipped));
+    let words_of = |ty: &LogicalType| order_words(&Vector::empty(ty.clone()), false);
+    let words = if skips_nulls { words_of(&function.arg_types[1]) } else { None };
     let has_keys = words.is_none() && matches!(rule, Rule::Least(_) | Rule::Greatest(_));
     let keys = has_keys.then(|| {
         let ty = &function.arg_types[1];

@@ -119,16 +119,9 @@ fn is_read_cheaply(lambda: &Lambda, elements: &[Expr], captured: &[Expr]) -> boo
 fn applied(lambda: &Lambda, position: i64, element: &Expr, captured: &[Expr]) -> Option<Expr> {
     let mut map: HashMap<ColumnId, Expr> =
         lambda.captured.iter().copied().zip(captured.iter().cloned()).collect();
-    match *lambda.parameters.as_slice() {
-        [value] => {
-            map.insert(value, element.clone());
-        }
-        [value, place] => {
-            map.insert(value, element.clone());
-            map.insert(place, Expr::literal(Value::BigInt(position)));
-        }
-        _ => return None,
-    }
+    let (value, place) = lambda.parameters.split_first()?;
+    map.insert(*value, element.clone());
+    map.extend(place.iter().map(|place| (*place, Expr::literal(Value::BigInt(position)))));
     let mut body = lambda.body.clone();
     body.substitute(&map);
     Some(body)

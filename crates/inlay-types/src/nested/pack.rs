@@ -242,9 +242,10 @@ fn pack_runs(
     let fixed = parts.fixed();
     if let (None, 4 | 8) = (&texts, parts.width) {
         bytes.resize(total, 0);
-        match parts.width {
-            4 => write_runs::<4>(fixed.as_chunks().0, offsets, validity, &mut bytes, &mut starts),
-            _ => write_runs::<8>(fixed.as_chunks().0, offsets, validity, &mut bytes, &mut starts),
+        if parts.width == 4 {
+            write_runs::<4>(fixed.as_chunks().0, offsets, validity, &mut bytes, &mut starts);
+        } else {
+            write_runs::<8>(fixed.as_chunks().0, offsets, validity, &mut bytes, &mut starts);
         }
         bytes.truncate(starts[len] as usize);
         return Ok(Some(columns::vector(ty, bytes, &starts, validity).holding(held)));
