@@ -288,6 +288,8 @@ pub(crate) fn rewrite_short(
                 Some(word) => View::of_short_word(word, view.len()),
                 None if validity.as_ref().is_some_and(|validity| !validity.get(row)) => View::EMPTY,
                 None => {
+                    // What is written is mostly as long as what is read, and moves while it grows.
+                    limits::need(view.len().saturating_mul(2))?;
                     limits::room(view.len().saturating_mul(2))?;
                     let made = heap.push_with(|text| {
                         write(source.text(row), text);

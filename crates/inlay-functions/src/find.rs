@@ -42,10 +42,10 @@ impl Finder {
                 Level::Baseline => {}
             }
         }
-        match *self.needle {
-            [byte] => memchr::memchr(byte, haystack),
-            _ => self.long.find(haystack),
+        if let [byte] = *self.needle {
+            return memchr::memchr(byte, haystack);
         }
+        self.long.find(haystack)
     }
 }
 

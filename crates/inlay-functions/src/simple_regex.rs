@@ -216,10 +216,8 @@ impl SimpleRegex {
     pub fn new(pattern: &str, ignore_case: bool) -> Option<Self> {
         let hir = ParserBuilder::new().case_insensitive(ignore_case).build().parse(pattern).ok()?;
         let groups = hir.properties().explicit_captures_len() + 1;
-        let parts = match hir.kind() {
-            HirKind::Concat(parts) => parts.as_slice(),
-            _ => std::slice::from_ref(&hir),
-        };
+        let whole = std::slice::from_ref(&hir);
+        let parts = if let HirKind::Concat(parts) = hir.kind() { parts.as_slice() } else { whole };
         let (is_anchored, parts) = match parts {
             [first, parts @ ..] if *first.kind() == HirKind::Look(Look::Start) => (true, parts),
             parts => (false, parts),
@@ -410,14 +408,22 @@ impl SimpleRegex {
             let may_go_on = match &self.items[position] {
                 Item::Loop { bytes, .. } => self.may_go_on(position, |byte| bytes[byte]),
                 Item::Until { stop, .. } => self.may_go_on(position, |byte| byte != usize::from(*stop)),
-                _ => false,
+                Item::Text(_)
+                | Item::One(_)
+                | Item::Save(_)
+                | Item::Optional(_)
+                | Item::OptionalText(_)
+                | Item::End => false,
             };
-            match &mut self.items[position] {
-                // Characters beyond ASCII would have to be given back as a whole.
-                Item::Loop { bytes, goes_back, .. } if may_go_on && !bytes[0x80] => *goes_back = true,
-                _ if may_go_on => return false,
-                _ => {}
+            if !may_go_on {
+                continue;
             }
+            // Characters beyond ASCII would have to be given back as a whole.
+            let Item::Loop { bytes, goes_back, .. } = &mut self.items[position] else { return false };
+            if bytes[0x80] {
+                return false;
+            }
+            *goes_back = true;
         }
         true
     }
@@ -428,16 +434,19 @@ impl SimpleRegex {
             return None;
         }
         let mut items = self.items.iter().filter(|item| !matches!(item, Item::Save(_)));
-        let skips = match items.next() {
-            Some(Item::Text(text)) if text.bytes.len() > 1 => {
-                return Some(Start::Literal(Box::new(memmem::Finder::new(&text.bytes).into_owned())));
-            }
-            // From each byte of a run the repetition ends where the run does.
+        let first = items.next();
+        if let Some(Item::Text(text)) = first
+            && text.bytes.len() > 1
+        {
+            return Some(Start::Literal(Box::new(memmem::Finder::new(&text.bytes).into_owned())));
+        }
+        // From each byte of a run the repetition ends where the run does.
+        let skips = matches!(
+            first,
             Some(
-                Item::Loop { min: 1.., max: usize::MAX, goes_back: false, .. } | Item::Until { min: 1.., .. },
-            ) => true,
-            _ => false,
-        };
+                Item::Loop { min: 1.., max: usize::MAX, goes_back: false, .. } | Item::Until { min: 1.., .. }
+            )
+        );
         let mut bytes = Box::new([false; 256]);
         self.add_first(0, &mut bytes);
         Some(Start::Class { bytes, skips })
@@ -573,17 +582,18 @@ impl Emitter {
             self.items[position] = Item::Optional(self.items.len() - position - 1);
             return Some(());
         }
-        let bytes = match (repetition.sub.kind(), repetition.max) {
-            (HirKind::Literal(literal), _) => {
-                let [byte] = *literal.0 else { return None };
-                let mut bytes = Box::new([false; 256]);
-                bytes[usize::from(byte)] = true;
-                bytes
+        let bytes = if let HirKind::Literal(literal) = repetition.sub.kind() {
+            let [byte] = *literal.0 else { return None };
+            let mut bytes = Box::new([false; 256]);
+            bytes[usize::from(byte)] = true;
+            bytes
+        } else {
+            let HirKind::Class(class) = repetition.sub.kind() else { return None };
+            match repetition.max {
+                // So many characters or more are as many bytes or more.
+                None if repetition.min < 2 => self.bytes_of(class)?,
+                None | Some(_) => self.ascii(class)?,
             }
-            // So many characters or more are as many bytes or more.
-            (HirKind::Class(class), None) if repetition.min < 2 => self.bytes_of(class)?,
-            (HirKind::Class(class), _) => self.ascii(class)?,
-            _ => return None,
         };
         let (min, max) = (repetition.min as usize, repetition.max.map_or(usize::MAX, |max| max as usize));
         let mut stops = (0..=u8::MAX).filter(|byte| !bytes[usize::from(*byte)]);
@@ -611,10 +621,10 @@ impl Emitter {
             if start < 0x80 {
                 bytes[start..=end.min(0x7F)].fill(true);
             }
-            match end {
-                ..0x80 => {}
-                _ if start <= 0x80 && end == char::MAX as usize => bytes[0x80..].fill(true),
-                _ => self.needs_ascii = true,
+            if start <= 0x80 && end == char::MAX as usize {
+                bytes[0x80..].fill(true);
+            } else if end >= 0x80 {
+                self.needs_ascii = true;
             }
         }
         Some(bytes)

@@ -209,14 +209,21 @@ impl Mapping {
             value = self.body.eval(&mut state, &Batch::new(columns, rows.len()))?;
             position += 1;
         }
-        let mut builder = VectorBuilder::new(self.ty.clone(), lists.len);
-        for place in places {
-            match place {
-                Some((part, index)) => builder.push(&finals[part].get(index))?,
-                None => builder.push_null(),
-            }
+        if let ([only], true) = (finals.as_slice(), places.iter().all(Option::is_some)) {
+            // All lists are of one size.
+            return Ok(only.clone());
         }
-        Ok(builder.finish())
+        let mut all = VectorBuilder::new(self.ty.clone(), lists.len + 1);
+        let mut starts = Vec::with_capacity(finals.len());
+        for values in &finals {
+            starts.push(all.len());
+            all.append(&values.flatten());
+        }
+        let null = all.len();
+        all.push_null();
+        let row_of = |place: Option<(usize, usize)>| place.map_or(null, |(part, index)| starts[part] + index);
+        let rows: Vec<u32> = places.into_iter().map(|place| row_of(place) as u32).collect();
+        Ok(all.finish().take(&rows))
     }
 }
 

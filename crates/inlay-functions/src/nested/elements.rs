@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 use std::ops::{Deref, DerefMut};
 
 /// Elements that lie in place.
-const FEW: usize = 8;
+pub(super) const FEW: usize = 8;
 
 /// See the module documentation.
 pub(super) enum Elements<'a> {

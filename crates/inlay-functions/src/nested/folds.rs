@@ -6,7 +6,7 @@ use crate::registry::{Function, resolve_aggregate};
 use inlay_kernels::aggregate::{GroupIds, create};
 use inlay_kernels::function::kernel;
 use inlay_kernels::resolve::{ArgType, ResolveOptions, Resolved};
-use inlay_types::nested::unpack_lists;
+use inlay_types::nested::{extract_elements, unpack_lists};
 use inlay_types::{Bitmap, Error, LogicalType, Result, Vector, limits};
 
 macro_rules! fold {
@@ -85,9 +85,13 @@ fn resolve_named(name: &str, args: &[ArgType], others: &[ArgType]) -> Result<Opt
     let mut types = vec![taken_as(list, first)];
     types.extend_from_slice(rest);
     let returns = function.return_type.clone();
+    let is_any_value = name.eq_ignore_ascii_case("any_value");
     let kernel = kernel(move |args: &[&Vector], len: usize, out: &mut Vector| {
         let (rows, taken) = computed(args, len);
         let lists = taken[0].flatten();
+        if is_any_value && let Some(found) = first_elements(&lists)? {
+            return finish(found, rows, len, out);
+        }
         let (child, offsets) = unpack_lists(&lists)?;
         // An accumulator may keep all elements, and sort them.
         limits::need(child.len().saturating_mul(size_of::<u32>()) + lists.text_size().saturating_mul(2))?;
@@ -118,4 +122,14 @@ fn resolve_named(name: &str, args: &[ArgType], others: &[ArgType]) -> Result<Opt
         finish(found, rows, len, out)
     });
     Ok(Some(Resolved::fallible(types, returns, kernel)))
+}
+
+/// The first element of each list, NULL of those without elements; `None` if one is NULL that another may stand for.
+fn first_elements(lists: &Vector) -> Result<Option<Vector>> {
+    let mut without = 0;
+    let found = extract_elements(lists, |_, count| {
+        without += usize::from(count == 0);
+        Some(0)
+    })?;
+    Ok((found.null_count() == lists.null_count() + without).then_some(found))
 }

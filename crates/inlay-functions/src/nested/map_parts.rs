@@ -2,7 +2,7 @@
 
 use super::elements::Elements;
 use super::maps::{find, keyed, push_map};
-use super::rows::{Args, Output, Part, each, each_known};
+use super::rows::{Args, Output, Part, copy_short, each, each_known};
 use crate::registry::Function;
 use inlay_kernels::coercion::common_type;
 use inlay_kernels::function::kernel;
@@ -11,6 +11,7 @@ use inlay_types::LogicalType::{self, Boolean};
 use inlay_types::logical_type::Field;
 use inlay_types::nested::read::{map_lists, map_parts};
 use inlay_types::nested::write::{StructPacker, push_appended};
+use inlay_types::nested::{Sequence, fixed_width};
 use inlay_types::{Result, limits};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -114,12 +115,19 @@ fn resolve_entries(args: &[ArgType]) -> Option<Resolved> {
     ty.check_depth().ok()?;
     let returns = ty.clone();
     let packer = StructPacker::new(&fields);
+    let widths = [fixed_width(&types.0), fixed_width(&types.1)];
     let kernel = kernel(move |args, len, out| {
         each_known(args, &ty, len, out, |args, row, out| {
             let bytes = args.get(0, row).unwrap_or_default();
             let (keys, values) = map_parts(&types, bytes);
             let count = keys.len().min(values.len());
             let size = count.saturating_mul(packer.fixed_size()) + bytes.len();
+            if size <= SHORT {
+                return out.push_with(|out| {
+                    push_entries(&keys, &values, count, widths, out);
+                    Ok(())
+                });
+            }
             out.push_with(|out| {
                 let pair = |index: usize, out: &mut Vec<u8>| {
                     packer.push(|field| if field == 0 { keys.get(index) } else { values.get(index) }, out)
@@ -129,6 +137,57 @@ fn resolve_entries(args: &[ArgType]) -> Option<Resolved> {
         })
     });
     Some(Resolved::infallible(vec![map.ty.clone()], returns, kernel))
+}
+
+/// Bytes of entries that are written into their places at once.
+const SHORT: usize = 1 << 16;
+
+/// Appends the list of the entries of a map as structs of key and value, of which the sizes are added up first.
+fn push_entries(
+    keys: &Sequence<'_>,
+    values: &Sequence<'_>,
+    count: usize,
+    widths: [Option<usize>; 2],
+    out: &mut Vec<u8>,
+) {
+    let entry = |index: usize| [keys.get(index), values.get(index)];
+    let fixed = widths.iter().flatten().sum::<usize>();
+    let others = widths.iter().filter(|width| width.is_none()).count();
+    let text_size = |(part, width): (Part<'_>, Option<usize>)| match width {
+        Some(_) => 0,
+        None => part.map_or(0, <[u8]>::len),
+    };
+    let texts =
+        (0..count).flat_map(|index| entry(index).into_iter().zip(widths)).map(text_size).sum::<usize>();
+    let first = 4 + 4 * count;
+    let start = out.len();
+    out.resize(start + first + count * (1 + fixed + 4 * others) + texts, 0);
+    let out = &mut out[start..];
+    out[..4].copy_from_slice(&(count as u32).to_le_bytes());
+    let mut at = first;
+    for index in 0..count {
+        let (mut fixed_at, mut end_at) = (at + 1, at + 1 + fixed);
+        let texts_from = end_at + 4 * others;
+        let mut text_at = texts_from;
+        for (field, (part, width)) in entry(index).into_iter().zip(widths).enumerate() {
+            out[at] |= u8::from(part.is_some()) << field;
+            let bytes = part.unwrap_or_default();
+            match width {
+                Some(width) => {
+                    copy_short(&mut out[fixed_at..fixed_at + bytes.len()], bytes);
+                    fixed_at += width;
+                }
+                None => {
+                    copy_short(&mut out[text_at..text_at + bytes.len()], bytes);
+                    text_at += bytes.len();
+                    out[end_at..end_at + 4].copy_from_slice(&((text_at - texts_from) as u32).to_le_bytes());
+                    end_at += 4;
+                }
+            }
+        }
+        at = text_at;
+        out[4 + 4 * index..8 + 4 * index].copy_from_slice(&((at - first) as u32).to_le_bytes());
+    }
 }
 
 /// Whether a map has a key; also `contains(map, key)`.
@@ -235,4 +294,40 @@ fn push_few(out: &mut Output, types: &(LogicalType, LogicalType), maps: &[&[u8]]
         }
     }
     push_map(out, types, count, |index| pairs[index].0, |index| pairs[index].1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inlay_types::nested::write::push_sequence;
+
+    #[test]
+    fn entries_are_structs_in_a_list() {
+        let texts = ["", "a", "key 4567", "a key of more than sixteen bytes", "b"];
+        let numbers: Vec<[u8; 8]> = (1..=5i64).map(|number| (number * 77).to_le_bytes()).collect();
+        let text = |index: usize| Some(texts[index].as_bytes());
+        let number = |index: usize| (index != 2).then_some(&numbers[index][..]);
+        let sides = [LogicalType::Varchar, LogicalType::BigInt];
+        for (key, value) in [(0, 1), (1, 0), (0, 0), (1, 1)] {
+            let pack = |side: usize| {
+                let mut bytes = Vec::new();
+                match side {
+                    0 => push_sequence(&sides[0], 5, text, &mut bytes).unwrap(),
+                    _ => push_sequence(&sides[1], 5, number, &mut bytes).unwrap(),
+                }
+                bytes
+            };
+            let (keys, values) = (pack(key), pack(value));
+            let (keys, values) = (Sequence::new(&sides[key], &keys), Sequence::new(&sides[value], &values));
+            let fields = [Field::new("key", sides[key].clone()), Field::new("value", sides[value].clone())];
+            let packer = StructPacker::new(&fields);
+            let (mut found, mut expected) = (vec![7], vec![7]);
+            push_entries(&keys, &values, 5, [key, value].map(|side| fixed_width(&sides[side])), &mut found);
+            let pair = |index: usize, out: &mut Vec<u8>| {
+                packer.push(|field| if field == 0 { keys.get(index) } else { values.get(index) }, out)
+            };
+            push_appended((5, 0), pair, &mut expected).unwrap();
+            assert_eq!(found, expected);
+        }
+    }
 }

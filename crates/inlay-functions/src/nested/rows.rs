@@ -40,6 +40,25 @@ impl Args {
     }
 }
 
+/// Copies bytes into a place of as many: few of them without a call.
+#[inline]
+pub(crate) fn copy_short(to: &mut [u8], from: &[u8]) {
+    let len = from.len();
+    if len > 16 || to.len() != len {
+        return to.copy_from_slice(from);
+    }
+    // Two copies of a known size, which may overlap.
+    if let (Some(first), Some(last)) = (from.first_chunk::<8>(), from.last_chunk::<8>()) {
+        to[..8].copy_from_slice(first);
+        to[len - 8..].copy_from_slice(last);
+    } else if let (Some(first), Some(last)) = (from.first_chunk::<4>(), from.last_chunk::<4>()) {
+        to[..4].copy_from_slice(first);
+        to[len - 4..].copy_from_slice(last);
+    } else {
+        to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
+    }
+}
+
 /// The BIGINT in these bytes.
 #[inline]
 pub(crate) fn int(bytes: &[u8]) -> i64 {
@@ -95,6 +114,9 @@ impl Output {
         let bytes = part.unwrap_or_default();
         self.meter.add(bytes.len() + 8)?;
         match self.width {
+            // Copies of a known size need no call.
+            Some(8) if bytes.len() == 8 => self.raw.extend_from_slice(&bytes[..8]),
+            Some(1) if bytes.len() == 1 => self.raw.push(bytes[0]),
             Some(width) => {
                 let size = bytes.len().min(width);
                 self.raw.extend_from_slice(&bytes[..size]);
@@ -244,7 +266,7 @@ pub(crate) fn each_known(
     mut f: impl FnMut(&Args, usize, &mut Output) -> Result<()>,
 ) -> Result<()> {
     each(args, ty, len, out, |parts, row, output| {
-        if (0..parts.len()).any(|arg| parts.get(arg, row).is_none()) {
+        if !parts.0.iter().all(|part| part.is_valid(row)) {
             return output.push(None);
         }
         f(parts, row, output)
@@ -264,4 +286,18 @@ pub(crate) fn finish(made: Vector, rows: usize, len: usize, out: &mut Vector) ->
 pub(crate) fn computed(args: &[&Vector], len: usize) -> (usize, Vec<Vector>) {
     let rows = computed_rows(args, len);
     (rows, args.iter().map(|arg| if rows == len { (*arg).clone() } else { arg.slice(0, rows) }).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::copy_short;
+
+    #[test]
+    fn few_bytes_are_copied_as_many_are() {
+        for len in 0..40u8 {
+            let (from, mut to) = ((0..len).collect::<Vec<u8>>(), vec![0xFF; usize::from(len)]);
+            copy_short(&mut to, &from);
+            assert_eq!(to, from);
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! Lists in order.
 
 use super::element;
-use super::elements::Elements;
+use super::elements::{Elements, FEW};
 use super::rows::{Args, Part, each};
 use crate::registry::Function;
 use inlay_kernels::function::kernel;
@@ -66,16 +66,26 @@ fn resolve(args: &[ArgType], reverse: bool, grades: bool) -> Option<Resolved> {
     let kernel = kernel(move |args, len, out| {
         each(args, &ty, len, out, |args, row, out| {
             let Some(list) = args.get(0, row) else { return out.push(None) };
-            let Some(order) = Order::of(args, row, reverse)? else { return out.push(None) };
+            let Some(how) = Order::of(args, row, reverse)? else { return out.push(None) };
             let mut parts = Elements::of(&Sequence::new(&element, list))?;
             if !grades {
-                parts.sort_by(|a, b| order.compare(&element, a, b))?;
+                parts.sort_by(|a, b| how.compare(&element, a, b))?;
                 return out.push_list(&element, &parts);
+            }
+            if parts.len() <= FEW {
+                let mut order: [usize; FEW] = std::array::from_fn(|place| place);
+                let order = &mut order[..parts.len()];
+                order.sort_by(|&a, &b| how.compare(&element, parts[a], parts[b]));
+                return out.push_with(|out| {
+                    out.extend_from_slice(&(order.len() as u32).to_le_bytes());
+                    order.iter().for_each(|place| out.extend_from_slice(&(*place as i64 + 1).to_le_bytes()));
+                    Ok(())
+                });
             }
             let mut rows: Vec<u32> = Vec::new();
             limits::grow(&mut rows, parts.len())?;
             rows.extend(0..parts.len() as u32);
-            sort_by(&mut rows, |&a, &b| order.compare(&element, parts[a as usize], parts[b as usize]))?;
+            sort_by(&mut rows, |&a, &b| how.compare(&element, parts[a as usize], parts[b as usize]))?;
             let mut places: Vec<[u8; 8]> = Vec::new();
             limits::grow(&mut places, rows.len())?;
             places.extend(rows.iter().map(|&row| (i64::from(row) + 1).to_le_bytes()));

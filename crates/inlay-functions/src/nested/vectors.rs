@@ -115,6 +115,7 @@ fn vectors(args: &[ArgType]) -> Option<(LogicalType, Vec<LogicalType>)> {
 }
 
 /// The numbers of a vector, which has no NULL.
+#[inline]
 fn read_numbers(element: &LogicalType, bytes: &[u8], numbers: &mut Vec<f64>) -> Result<()> {
     let list = Sequence::new(element, bytes);
     if !list.has_no_nulls() && (0..list.len()).any(|index| list.is_null(index)) {
@@ -165,17 +166,55 @@ impl Pairs {
         }
         let [left, right] = &self.numbers;
         if left.len() != right.len() {
-            let (left, right) = (left.len(), right.len());
-            return Err(Error::invalid_argument(format!("vectors of {left} and of {right} elements")));
+            return Err(of_other_sizes(left.len(), right.len()));
         }
         Ok((left, right))
     }
+}
+
+/// A measure of each list and one that is constant, which is read once; whether there is anything in it to be measured by.
+fn against_one(lists: &Vector, one: &Vector, measure: Measure, len: usize, out: &mut Vector) -> Result<bool> {
+    let (own, other) = (element(lists.ty()).unwrap_or(&Double), element(one.ty()).unwrap_or(&Double));
+    let mut wanted = Vec::new();
+    let parts = Args::of(&[one]);
+    let Some(bytes) = parts.get(0, 0) else { return Ok(false) };
+    read_numbers(other, bytes, &mut wanted)?;
+    if wanted.is_empty() {
+        return Ok(false);
+    }
+    let flat = lists.flatten();
+    let (heap, mut numbers) = (flat.heap().buffers(), Vec::new());
+    out.reset_flat(&Double, len);
+    for (row, (target, view)) in out.values_mut::<f64>().iter_mut().zip(flat.views()).enumerate() {
+        *target = 0.0;
+        if flat.is_null(row) {
+            continue;
+        }
+        read_numbers(own, view.bytes(heap), &mut numbers)?;
+        if numbers.len() != wanted.len() {
+            return Err(of_other_sizes(numbers.len(), wanted.len()));
+        }
+        *target = measure(&numbers, &wanted);
+    }
+    out.set_validity(flat.validity().cloned());
+    Ok(true)
+}
+
+fn of_other_sizes(left: usize, right: usize) -> Error {
+    Error::invalid_argument(format!("vectors of {left} and of {right} elements"))
 }
 
 fn resolve(args: &[ArgType], measure: Measure) -> Option<Resolved> {
     let (ty, types) = vectors(args)?;
     let returns = ty.clone();
     let kernel = kernel(move |vectors: &[&Vector], len: usize, out: &mut Vector| {
+        if let ([lists, one], Double) = (vectors, &ty)
+            && one.is_constant()
+            && !lists.is_constant()
+            && against_one(lists, one, measure, len, out)?
+        {
+            return Ok(());
+        }
         let mut pairs = Pairs::of(vectors)?;
         each_known(vectors, &ty, len, out, |args, row, out| {
             let (left, right) = pairs.read(args, row)?;

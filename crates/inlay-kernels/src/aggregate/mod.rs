@@ -20,6 +20,7 @@ pub mod digest;
 pub mod doubles;
 pub mod downsample;
 mod extreme;
+mod few;
 mod fold;
 mod foremost;
 mod fractions;

@@ -1,10 +1,10 @@
 //! `first`, `last`, `any_value`, `arg_min`, `arg_max` and their kin: one row's value is kept per group.
 
 use super::column::Column;
-use super::order::{Comparator, Item};
+use super::order::{Comparator, Item, order_words};
 use super::{GroupIds, GroupedAccumulator, flat, same_kind};
 use crate::function::{AggregateFunction, AggregateKind};
-use inlay_types::{Result, Vector};
+use inlay_types::{Error, LogicalType, Result, Vector};
 use std::any::Any;
 use std::cmp::Ordering;
 
@@ -41,6 +41,8 @@ struct Pick {
     values: Column,
     /// The second arguments of the rows kept.
     keys: Option<(Column, Comparator)>,
+    /// In the place of `keys` where these have words and rows with NULLs are skipped: the words of the rows kept, better ones lower.
+    words: Option<Vec<u64>>,
     taken: Vec<bool>,
     /// The morsels of the rows kept.
     morsels: Vec<u32>,
@@ -51,7 +53,11 @@ struct Pick {
 }
 
 fn boxed(function: &AggregateFunction, rule: Rule) -> Result<Box<dyn GroupedAccumulator>> {
-    let keys = matches!(rule, Rule::Least(_) | Rule::Greatest(_)).then(|| {
+    let skips_nulls = matches!(rule, Rule::Least(Nulls::Skipped) | Rule::Greatest(Nulls::Skipped));
+    let words_of = |ty: &LogicalType| order_words(&Vector::empty(ty.clone()), false);
+    let words = if skips_nulls { words_of(&function.arg_types[1]) } else { None };
+    let has_keys = words.is_none() && matches!(rule, Rule::Least(_) | Rule::Greatest(_));
+    let keys = has_keys.then(|| {
         let ty = &function.arg_types[1];
         (Column::new(ty.clone()), Comparator::new(ty))
     });
@@ -59,6 +65,7 @@ fn boxed(function: &AggregateFunction, rule: Rule) -> Result<Box<dyn GroupedAccu
     Ok(Box::new(Pick {
         values,
         keys,
+        words,
         taken: Vec::new(),
         morsels: Vec::new(),
         morsel: 0,
@@ -169,6 +176,9 @@ impl GroupedAccumulator for Pick {
         if let Some((keys, _)) = &mut self.keys {
             keys.resize_nulls(groups);
         }
+        if let Some(words) = &mut self.words {
+            words.resize(groups, 0);
+        }
         self.taken.resize(groups, false);
         self.morsels.resize(groups, 0);
     }
@@ -179,6 +189,25 @@ impl GroupedAccumulator for Pick {
 
     fn update(&mut self, args: &[&Vector], groups: GroupIds<'_>) -> Result<()> {
         let args: Vec<_> = args.iter().map(|arg| flat(arg)).collect();
+        if let Some(words) = &mut self.words {
+            let own = order_words(&args[1], matches!(self.rule, Rule::Greatest(_)));
+            let own = own.ok_or_else(|| Error::internal("keys lost their order"))?;
+            let may_be_null = args.iter().any(|arg| arg.validity().is_some());
+            for (row, (&group, &word)) in groups.ids().iter().zip(&own).enumerate() {
+                let group = group as usize;
+                let is_worse = self.taken[group]
+                    && (word > words[group] || word == words[group] && self.morsel >= self.morsels[group]);
+                if is_worse || may_be_null && args.iter().any(|arg| arg.is_null(row)) {
+                    continue;
+                }
+                self.values.set(group, &args[0], row);
+                words[group] = word;
+                self.taken[group] = true;
+                self.morsels[group] = self.morsel;
+            }
+            self.compact();
+            return Ok(());
+        }
         for (row, &group) in groups.ids().iter().enumerate() {
             let group = group as usize;
             if self.wants(group, &args, row) {
@@ -225,6 +254,16 @@ impl GroupedAccumulator for Pick {
                 continue;
             }
             let earlier = other.morsels[from] < self.morsels[to];
+            if let (Some(ours), Some(theirs)) = (&mut self.words, &other.words) {
+                let order = theirs[from].cmp(&ours[to]);
+                if !self.taken[to] || order.is_lt() || earlier && order.is_eq() {
+                    self.values.set_from(to, &other.values, from);
+                    ours[to] = theirs[from];
+                    self.taken[to] = true;
+                    self.morsels[to] = other.morsels[from];
+                }
+                continue;
+            }
             let order =
                 other.keys.as_ref().filter(|_| self.taken[to]).and_then(|(theirs, _)| {
                     self.order(to, Item::of_column(theirs, from), theirs.is_null(from))
@@ -255,6 +294,7 @@ impl GroupedAccumulator for Pick {
     fn memory_size(&self) -> usize {
         self.values.memory_size()
             + self.keys.as_ref().map_or(0, |(keys, _)| keys.memory_size())
+            + self.words.as_ref().map_or(0, Vec::capacity) * size_of::<u64>()
             + self.taken.capacity()
             + self.morsels.capacity() * 4
     }

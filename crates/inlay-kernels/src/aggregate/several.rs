@@ -3,9 +3,13 @@
 //! Rows are collected; whenever they have doubled, those that can no longer be among the first n are dropped. From then on rows
 //! behind the last one of their group are not collected at all. Both look at words in the order of the keys ([`order_words`]), where
 //! keys have some.
+//!
+//! A few rows of each group that are told apart by words lie in order in one piece of memory, and a row that is not among them is
+//! looked at once: [`super::few`].
 
 use super::collect::{Added, GroupRows};
 use super::column::Column;
+use super::few::{FEW_MAX, Few};
 use super::fractions::Parameter;
 use super::order::{Comparator, Item, order_words};
 use super::packing::offsets;
@@ -37,6 +41,9 @@ struct Several {
     groups: usize,
     prune_at: usize,
     function: AggregateFunction,
+    /// The first rows of each group where there are few; then nothing is in `keys`, `words` and `rows`.
+    few: Option<Few>,
+    morsel: u32,
 }
 
 fn boxed(function: &AggregateFunction, by: bool, greatest: bool) -> Box<Several> {
@@ -54,6 +61,8 @@ fn boxed(function: &AggregateFunction, by: bool, greatest: bool) -> Box<Several>
         groups: 0,
         prune_at: PRUNE_MIN,
         function: function.clone(),
+        few: None,
+        morsel: 0,
     })
 }
 
@@ -125,6 +134,25 @@ impl Several {
         rows.into_iter().map(|(row, _)| row).collect()
     }
 
+    /// Keeps few rows of each group in order, if few are asked for and nothing is kept yet.
+    fn begin(&mut self) {
+        if let (None, Some(_), 0, Ok(n @ 1..=FEW_MAX)) = (&self.few, &self.words, self.values.len(), self.n())
+        {
+            self.few = Some(Few::new(n));
+        }
+    }
+
+    /// Drops values of rows that are no longer among the first of their groups.
+    fn compact(&mut self) {
+        let Some(few) = &mut self.few else { return };
+        if self.values.len() > PRUNE_MIN + 2 * few.live() {
+            let kept = few.renumbered(self.values.len());
+            let mut smaller = Column::new(self.values.logical_type());
+            smaller.append_column(&self.values, &kept);
+            self.values = smaller;
+        }
+    }
+
     /// Drops rows that are not among the first of their groups.
     fn prune(&mut self) -> Result<()> {
         if self.values.len() < self.prune_at {
@@ -163,6 +191,7 @@ impl GroupedAccumulator for Several {
 
     fn start_morsel(&mut self, number: u32) {
         self.rows.start_morsel(number);
+        self.morsel = number;
     }
 
     fn update(&mut self, args: &[&Vector], groups: GroupIds<'_>) -> Result<()> {
@@ -182,6 +211,22 @@ impl GroupedAccumulator for Several {
         let mut rows: Vec<u32> = (0..groups.len() as u32).collect();
         if has_nulls && !self.nulls_last {
             rows.retain(|&row| !is_null(row));
+        }
+        self.begin();
+        if let Some(few) = &mut self.few {
+            let order = args[usize::from(self.keys.is_some())].flatten();
+            let words = order_words(&order, self.greatest);
+            let words = words.ok_or_else(|| Error::internal("keys lost their order"))?;
+            few.resize(self.groups.max(groups.ids().iter().max().map_or(0, |&group| group as usize + 1)));
+            let mut next = self.values.len() as u32;
+            rows.retain(|&row| {
+                let is_first = few.offer(groups.ids()[row as usize], words[row as usize], self.morsel, next);
+                next += u32::from(is_first);
+                is_first
+            });
+            self.values.append(args[0], &rows);
+            self.compact();
+            return Ok(());
         }
         if let Some(words) = &mut self.words {
             let own = order_words(&args[usize::from(self.keys.is_some())].flatten(), self.greatest);
@@ -205,6 +250,16 @@ impl GroupedAccumulator for Several {
     fn merge(&mut self, other: &dyn GroupedAccumulator, source: &[u32], target: &[u32]) -> Result<()> {
         let other = same_kind::<Self>(other)?;
         self.count.merge(&other.count);
+        if other.few.is_some() {
+            self.begin();
+        }
+        if let (Some(few), Some(theirs)) = (&mut self.few, &other.few) {
+            few.resize(self.groups.max(target.iter().max().map_or(0, |&group| group as usize + 1)));
+            let kept = few.merge(theirs, source, target, self.values.len() as u32);
+            self.values.append_column(&other.values, &kept);
+            self.compact();
+            return Ok(());
+        }
         let added = self.rows.merge(&other.rows, source, target);
         self.values.append_added(&other.values, &added);
         if let (Some(keys), Some(theirs)) = (&mut self.keys, &other.keys) {
@@ -228,7 +283,10 @@ impl GroupedAccumulator for Several {
         let n = self.n()?;
         let (mut rows, mut ends) = (Vec::new(), vec![0]);
         for group in from..from + len {
-            rows.extend(self.first(group, n));
+            match &self.few {
+                Some(few) => rows.extend(few.rows(group)),
+                None => rows.extend(self.first(group, n)),
+            }
             ends.push(rows.len());
         }
         let empty = |group: usize| ends[group] == ends[group + 1];
@@ -241,7 +299,8 @@ impl GroupedAccumulator for Several {
         let keys = self.keys.as_ref().map_or(0, Column::memory_size);
         let words =
             (self.words.as_ref().map_or(0, Vec::capacity) + self.bounds.capacity()) * size_of::<u64>();
-        self.values.memory_size() + keys + words + self.rows.memory_size()
+        let few = self.few.as_ref().map_or(0, Few::memory_size);
+        self.values.memory_size() + keys + words + few + self.rows.memory_size()
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -192,6 +192,10 @@ fn by_value(input: &Vector, to: &LogicalType, or_null: bool, out: &mut Vector) -
     let mut builder = VectorBuilder::new(to.clone(), input.len());
     let mut meter = Meter::of_rows();
     let (packed, mut bytes) = (packed::Packed::of(input.ty(), to), Vec::new());
+    if let Some(packed::Packed::Bits(width)) = packed {
+        *out = packed::as_bits(input, width, to);
+        return Ok(());
+    }
     for row in 0..input.len() {
         if input.is_null(row) {
             builder.push_null();

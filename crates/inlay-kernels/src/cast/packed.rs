@@ -8,7 +8,8 @@ use crate::json::typed::Typed;
 use crate::parse;
 use inlay_types::nested::fixed_width;
 use inlay_types::nested::write::insert_validity;
-use inlay_types::{LogicalType, Vector};
+use inlay_types::view::INLINE_LIMIT;
+use inlay_types::{Buffer, Heap, LogicalType, Vector, View};
 
 /// How values of one type become bytes of another.
 pub(super) enum Packed {
@@ -46,7 +47,7 @@ impl Packed {
             Self::Json(typed) => typed.push_document(std::str::from_utf8(text()).ok()?, out),
             Self::Numbers(element) => push_numbers(text(), element, out).map(|()| true),
             Self::Bits(width) => {
-                push_bits(input.stored_i128(row) as u64, *width, out);
+                out.extend_from_slice(bits_of(input.stored_i128(row) as u64, *width).bytes(&[]));
                 Some(true)
             }
         }
@@ -122,18 +123,30 @@ fn push_number(text: &[u8], element: &LogicalType, out: &mut Vec<u8>) -> Option<
     Some(())
 }
 
+/// Integers of `width` bytes as bits, which fit into views.
+pub(super) fn as_bits(input: &Vector, width: usize, to: &LogicalType) -> Vector {
+    let one = |row: usize| match input.is_null(row) {
+        true => View::EMPTY,
+        false => bits_of(input.stored_i128(row) as u64, width),
+    };
+    let views: Vec<View> = (0..input.len()).map(one).collect();
+    let validity = input.validity().cloned();
+    Vector::flat(to.clone(), input.len(), Buffer::from_vec(views), validity, Heap::default())
+}
+
 /// The bits of an integer, as [`inlay_types::bit::from_bits`] packs them: seven to a byte, each but the last with a bit more.
-fn push_bits(number: u64, width: usize, out: &mut Vec<u8>) {
+fn bits_of(number: u64, width: usize) -> View {
     let count = 8 * width;
     // The first bit of the number is the highest of the word.
     let mut rest = number << (64 - count);
     let groups = count.div_ceil(7);
-    for group in 0..groups {
-        let more = u8::from(group + 1 < groups);
-        out.push((rest >> 56) as u8 & 0xFE | more);
+    let mut bytes = [0; INLINE_LIMIT];
+    for (group, byte) in bytes[..groups].iter_mut().enumerate() {
+        *byte = (rest >> 56) as u8 & 0xFE | u8::from(group + 1 < groups);
         rest <<= 7;
     }
-    out.push((count - (groups - 1) * 7) as u8);
+    bytes[groups] = (count - (groups - 1) * 7) as u8;
+    View::inline(&bytes[..=groups])
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ pub mod members;
 mod number;
 pub mod objects;
 pub mod packed;
+mod pretty;
 pub mod scan;
 mod structure;
 pub mod typed;

@@ -101,13 +101,12 @@ impl Writer {
             Self::List(element, writer) => {
                 let list = Sequence::new(element, bytes);
                 out.push(b'[');
-                match (&**writer, list.fixed()) {
-                    (Self::Signed, Some(run)) if list.has_no_nulls() => push_integers(run, list.len(), out),
-                    _ => {
-                        for index in 0..list.len() {
-                            separate(index, out);
-                            writer.write(list.get(index), out);
-                        }
+                if let (Self::Signed, Some(run), true) = (&**writer, list.fixed(), list.has_no_nulls()) {
+                    push_integers(run, list.len(), out);
+                } else {
+                    for index in 0..list.len() {
+                        separate(index, out);
+                        writer.write(list.get(index), out);
                     }
                 }
                 out.push(b']');

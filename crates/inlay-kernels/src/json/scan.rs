@@ -82,65 +82,12 @@ impl<'a> Raw<'a> {
         out.truncate(start + written);
         true
     }
-
-    /// Appends it with a line for each part, as [`super::value::Json::write_pretty`] does, if it is plain.
-    pub fn write_pretty(&self, out: &mut Vec<u8>) -> bool {
-        if !self.is_plain {
-            return false;
-        }
-        let line = |out: &mut Vec<u8>, level: usize| {
-            out.push(b'\n');
-            (0..level).for_each(|_| out.extend_from_slice(b"    "));
-        };
-        let (text, mut at, mut level) = (self.text.as_bytes(), 0, 0usize);
-        while let Some(&byte) = text.get(at) {
-            at += 1;
-            match byte {
-                b'{' | b'[' => {
-                    out.push(byte);
-                    at = behind_space(text, at);
-                    if let Some(&end) = text.get(at)
-                        && end == byte + 2
-                    {
-                        out.push(end);
-                        at += 1;
-                    } else {
-                        level += 1;
-                        line(out, level);
-                    }
-                }
-                b'}' | b']' => {
-                    level = level.saturating_sub(1);
-                    line(out, level);
-                    out.push(byte);
-                }
-                b',' => {
-                    out.push(byte);
-                    line(out, level);
-                }
-                b':' => out.extend_from_slice(b": "),
-                b'"' => {
-                    // In texts, which have no quotes inside, everything stays.
-                    let end = at + plain_prefix(&text[at..]);
-                    let end = end + text[end..].iter().take_while(|byte| **byte != b'"').count() + 1;
-                    let end = end.min(text.len());
-                    out.extend_from_slice(&text[at - 1..end]);
-                    at = end;
-                }
-                byte if is_space(byte) => {}
-                byte => out.push(byte),
-            }
-        }
-        true
-    }
 }
 
 /// A document that is neither an array nor an object, if it is plain: as it is written, without spaces around it.
 pub fn plain_scalar(document: &[u8]) -> Option<&[u8]> {
-    match part(document, &[]) {
-        Scanned::Part(raw) if raw.is_plain && !raw.text.starts_with(['{', '[']) => Some(raw.text.as_bytes()),
-        _ => None,
-    }
+    let Scanned::Part(raw) = part(document, &[]) else { return None };
+    (raw.is_plain && !raw.text.starts_with(['{', '['])).then_some(raw.text.as_bytes())
 }
 
 /// Whether a document is a value that [`plain_scalar`] gave or has it somewhere; `None`: its tree knows.
@@ -155,7 +102,7 @@ pub fn contains_scalar(document: &[u8], scalar: &[u8]) -> Option<bool> {
 }
 
 #[inline(always)]
-fn is_space(byte: u8) -> bool {
+pub(super) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
 }
 
@@ -359,6 +306,48 @@ impl<'a> Scanner<'a> {
         Some(())
     }
 
+    /// The name of the next member of an object, in front of whose value this stands then; within, `None` behind the last one. The first
+    /// one is that of the object that begins here.
+    pub(super) fn next_member(&mut self, depth: usize, is_first: bool) -> Option<Option<&'a [u8]>> {
+        if is_first {
+            self.at += 1;
+            if depth > DEPTH_MAX {
+                return None;
+            }
+            if self.eat(b'}') {
+                return Some(None);
+            }
+        } else if self.is_end(b'}')? {
+            return Some(None);
+        }
+        let (name, value) = key_at(self.bytes, self.at)?;
+        self.at = behind_space(self.bytes, value);
+        Some(Some(name))
+    }
+
+    /// Passes over a whole number of at most 18 digits that is written as it would be.
+    pub(super) fn integer(&mut self) -> Option<i64> {
+        let bytes = self.bytes.get(self.at..)?;
+        let is_negative = bytes.first() == Some(&b'-');
+        let digits = &bytes[usize::from(is_negative)..];
+        let (mut number, mut count) = (0, 0);
+        while let Some(digit) =
+            digits.get(count).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10)
+        {
+            if count == 18 {
+                return None;
+            }
+            number = number * 10 + i64::from(digit);
+            count += 1;
+        }
+        let has_zero = digits.first() == Some(&b'0') && (is_negative || count > 1);
+        if count == 0 || has_zero || matches!(digits.get(count), Some(b'.' | b'e' | b'E')) {
+            return None;
+        }
+        self.at += count + usize::from(is_negative);
+        Some(if is_negative { -number } else { number })
+    }
+
     /// An object; `member` passes over the value of a name.
     pub(super) fn members(
         &mut self,
@@ -492,11 +481,8 @@ fn passed_over_with(
                 is_plain &= is_plain_number;
             }
             byte @ (b't' | b'f' | b'n') => {
-                let word: &[u8] = match byte {
-                    b't' => b"true",
-                    b'f' => b"false",
-                    _ => b"null",
-                };
+                let word: &[u8] =
+                    if byte == b'n' { b"null" } else { [&b"true"[..], b"false"][usize::from(byte == b'f')] };
                 at = behind_word(bytes, at, word)?;
                 scalar(word, true);
             }
@@ -532,7 +518,7 @@ fn passed_over_with(
 }
 
 #[inline(always)]
-fn behind_space(bytes: &[u8], mut at: usize) -> usize {
+pub(super) fn behind_space(bytes: &[u8], mut at: usize) -> usize {
     while let Some(&byte) = bytes.get(at)
         && byte <= b' '
         && is_space(byte)

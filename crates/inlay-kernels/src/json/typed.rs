@@ -6,7 +6,7 @@
 //! object is passed over once to find its parts, which are then read in the order of the fields.
 
 use super::documents::check_kind;
-use super::scan::{Raw, Scanner};
+use super::scan::Scanner;
 use super::value::Json;
 use super::values::as_type;
 use crate::parse;
@@ -15,6 +15,7 @@ use inlay_types::nested::write::{FieldPlaces, insert_ends, insert_validity, push
 use inlay_types::{LogicalType, Value};
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Fields of which the places are kept on the stack.
 const FIELDS_FEW: usize = 16;
@@ -50,6 +51,9 @@ struct Fields {
     places: FieldPlaces,
     /// Keys that are no fields are not passed over.
     is_closed: bool,
+    /// Keys came in another order than that of the fields: they are not expected in that one again, so that nested values are read
+    /// twice a few times at most.
+    is_unordered: Arc<AtomicBool>,
 }
 
 /// Where the value of each field begins, in a text of less than 4 GiB.
@@ -79,6 +83,7 @@ impl Typed {
                 fields: fields.iter().map(|field| Self::of(&field.ty, is_closed)).collect(),
                 places: FieldPlaces::new(fields),
                 is_closed,
+                is_unordered: Arc::default(),
             })),
             _ => Kind::Other(is_closed),
         };
@@ -126,7 +131,7 @@ impl Typed {
                     _ => return None,
                 });
             }
-            Kind::Integer(width, is_signed) => push_integer(scanner.raw(depth)?, *width, *is_signed, out)?,
+            Kind::Integer(width, is_signed) => push_integer(scanner.integer()?, *width, *is_signed, out)?,
             Kind::Double => {
                 let raw = scanner.raw(depth)?;
                 matches!(first, b'-' | b'0'..=b'9').then_some(())?;
@@ -165,17 +170,7 @@ impl Typed {
     }
 }
 
-fn push_integer(raw: Raw<'_>, width: usize, is_signed: bool, out: &mut Vec<u8>) -> Option<()> {
-    let (digits, is_negative) = match raw.text.strip_prefix('-') {
-        Some(digits) => (digits, true),
-        None => (raw.text, false),
-    };
-    // Plain ones have at most 18 digits.
-    if !raw.is_plain || !digits.starts_with(|c: char| c.is_ascii_digit()) {
-        return None;
-    }
-    let number = digits.bytes().fold(0i64, |number, digit| number * 10 + i64::from(digit - b'0'));
-    let number = if is_negative { -number } else { number };
+fn push_integer(number: i64, width: usize, is_signed: bool, out: &mut Vec<u8>) -> Option<()> {
     let bits = 8 * width as u32;
     let fits = match (is_signed, bits) {
         (true, 64..) => true,
@@ -214,6 +209,55 @@ fn push_list(element: &Typed, scanner: &mut Scanner<'_>, depth: usize, out: &mut
 
 impl Fields {
     fn push(&self, scanner: &mut Scanner<'_>, depth: usize, out: &mut Vec<u8>) -> Option<()> {
+        if self.is_unordered.load(Ordering::Relaxed) {
+            return self.push_in_any_order(scanner, depth, out);
+        }
+        let (start, from) = (out.len(), scanner.at);
+        let found = self.push_in_order(scanner, depth, out);
+        if found.is_some() || !self.is_unordered.load(Ordering::Relaxed) {
+            return found;
+        }
+        out.truncate(start);
+        scanner.at = from;
+        self.push_in_any_order(scanner, depth, out)
+    }
+
+    /// Keys mostly come in the order of the fields: each value is read where it is passed over.
+    fn push_in_order(&self, scanner: &mut Scanner<'_>, depth: usize, out: &mut Vec<u8>) -> Option<()> {
+        let (mut is_first, mut is_done) = (true, false);
+        let place_of = |name: &[u8]| self.names.iter().position(|known| known.as_bytes() == name);
+        self.places.push(out, |index, out| {
+            while !is_done {
+                let name = scanner.next_member(depth, std::mem::take(&mut is_first))?;
+                let Some(name) = name else {
+                    is_done = true;
+                    break;
+                };
+                match place_of(name) {
+                    Some(place) if place == index => return self.fields[index].push(scanner, depth + 1, out),
+                    Some(place) if place > index => {
+                        self.is_unordered.store(true, Ordering::Relaxed);
+                        return None;
+                    }
+                    // A key that was there before: the first one counts.
+                    Some(_) => {}
+                    None if self.is_closed && scanner.peek()? != b'n' => return None,
+                    None => {}
+                }
+                scanner.skip(depth + 1)?;
+            }
+            Some(false)
+        })?;
+        while !is_done && let Some(name) = scanner.next_member(depth, std::mem::take(&mut is_first))? {
+            if self.is_closed && place_of(name).is_none() && scanner.peek()? != b'n' {
+                return None;
+            }
+            scanner.skip(depth + 1)?;
+        }
+        Some(())
+    }
+
+    fn push_in_any_order(&self, scanner: &mut Scanner<'_>, depth: usize, out: &mut Vec<u8>) -> Option<()> {
         let mut few = [NOWHERE; FIELDS_FEW];
         let mut many = Vec::new();
         let starts: &mut Starts = match few.get_mut(..self.names.len()) {
@@ -281,7 +325,11 @@ impl Columns {
     ) -> Self {
         let (names, fields) =
             columns.map(|(name, ty)| (name.into_boxed_str(), Typed::of(&ty, known.is_some()))).unzip();
-        Self { fields: Fields { names, fields, places: FieldPlaces::new(&[]), is_closed: false }, known }
+        let places = FieldPlaces::new(&[]);
+        Self {
+            fields: Fields { names, fields, places, is_closed: false, is_unordered: Arc::default() },
+            known,
+        }
     }
 
     /// Reads what each column has of a document. `None`: that is for others to say.

@@ -1,13 +1,15 @@
 //! Structs and lists that are made to be put together: made as what they become.
 //!
 //! `struct_insert({'a': x}, b := y)` as `{'a': x, 'b': y}`, `struct_concat({'a': x}, {'b': y})` likewise, and `flatten([x, y])` as
-//! `list_concat(x, y, [])`: what lies between is neither packed nor read.
+//! `list_concat(x, y, [])`: what lies between is neither packed nor read. `list_transform([x, y], lambda e: f(e))` is made as
+//! `[f(x), f(y)]`.
 
-use crate::plan::Expr;
+use crate::plan::{ColumnId, Expr, Lambda, LambdaKind};
 use inlay_functions::registry::resolve_scalar;
 use inlay_kernels::function::ScalarFunction;
 use inlay_kernels::resolve::ArgType;
 use inlay_types::{LogicalType, Value};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The call that makes the same at once; any other expression as it is.
@@ -70,6 +72,59 @@ fn one_list(function: &ScalarFunction, args: &[Expr]) -> Made {
     all.push(Expr::Literal { value: none, ty: function.return_type.clone() });
     let types: Vec<ArgType> = all.iter().map(|list| ArgType::of(list.ty())).collect();
     made("list_concat", &types, function, all)
+}
+
+/// Elements to which a function is applied one by one.
+const ELEMENTS_MAX: usize = 16;
+
+/// The list of what a lambda makes of each of some values; any other lambda as it is.
+pub(super) fn mapped(expr: Expr) -> Expr {
+    let Expr::Lambda(lambda) = &expr else { return expr };
+    let [Expr::Call { function: maker, args: elements, place }, captured @ ..] = lambda.args.as_slice()
+    else {
+        return expr;
+    };
+    if lambda.kind != LambdaKind::Transform
+        || maker.name != "list_value"
+        || elements.is_empty()
+        || elements.len() > ELEMENTS_MAX
+        || captured.len() != lambda.captured.len()
+        || expr.is_volatile()
+        || !is_read_cheaply(lambda, elements, captured)
+    {
+        return expr;
+    }
+    let values: Option<Vec<Expr>> =
+        (1..).zip(elements).map(|(position, element)| applied(lambda, position, element, captured)).collect();
+    let Some(values) = values else { return expr };
+    let types: Vec<ArgType> = values.iter().map(|value| ArgType::of(value.ty())).collect();
+    let wanted = ScalarFunction { return_type: lambda.ty.clone(), ..ScalarFunction::clone(maker) };
+    match made("list_value", &types, &wanted, values) {
+        Some((function, args)) => Expr::Call { function, args, place: *place },
+        None => expr,
+    }
+}
+
+/// Whether nothing that is computed is computed more often where it stands in the place of what the body reads.
+fn is_read_cheaply(lambda: &Lambda, elements: &[Expr], captured: &[Expr]) -> bool {
+    let is_plain = |expr: &Expr| matches!(expr, Expr::Column { .. } | Expr::Literal { .. });
+    let mut read = Vec::new();
+    lambda.body.collect_columns(&mut read);
+    let is_read_once = |id: &ColumnId| read.iter().filter(|read| *read == id).count() <= 1;
+    captured.iter().all(is_plain)
+        && (elements.iter().all(is_plain) || lambda.parameters.first().is_some_and(is_read_once))
+}
+
+/// The body for an element at a position from 1.
+fn applied(lambda: &Lambda, position: i64, element: &Expr, captured: &[Expr]) -> Option<Expr> {
+    let mut map: HashMap<ColumnId, Expr> =
+        lambda.captured.iter().copied().zip(captured.iter().cloned()).collect();
+    let (value, place) = lambda.parameters.split_first()?;
+    map.insert(*value, element.clone());
+    map.extend(place.iter().map(|place| (*place, Expr::literal(Value::BigInt(position)))));
+    let mut body = lambda.body.clone();
+    body.substitute(&map);
+    Some(body)
 }
 
 /// The function of these arguments, if it takes them as they are and gives what `wanted` does.

@@ -170,8 +170,14 @@ pub fn is_never_null(expr: &Expr, not_null: &ColumnSet) -> bool {
         }
         // A function may return NULL for arguments that are not (division by zero, say). Those that put their arguments together
         // return none.
-        Expr::Call { function, .. } => {
-            matches!(&*function.name, "struct_pack" | "row" | "list_value" | "array_value")
+        Expr::Call { function, args, .. } => {
+            let mut known = args.iter().map(|arg| is_never_null(arg, not_null));
+            let name = &*function.name;
+            matches!(name, "struct_pack" | "row" | "list_value" | "array_value")
+                // Lists that are NULL are left out, as long as one is not.
+                || name == "list_concat" && args.len() > 1 && known.any(|is_known| is_known)
+                // Lists of lists may have elements that are NULL, but are not NULL for that.
+                || name == "flatten" && known.all(|is_known| is_known)
         }
         Expr::Lambda(_) => false,
     }

@@ -84,6 +84,7 @@ fn simplify(expr: &mut Expr) {
         Expr::Call { .. } => {
             super::made_parts::joined(super::json_paths::joined(field_of_pack(like_prefix(whole))))
         }
+        Expr::Lambda(_) => super::made_parts::mapped(whole),
         other => other,
     };
 }

@@ -25,7 +25,15 @@ macro_rules! word {
 
             #[inline]
             fn extend(values: &mut Vec<Self>, bytes: &[u8]) {
-                values.extend(bytes.as_chunks().0.iter().map(|raw| Self::from_le_bytes(*raw)));
+                let read = |raw: &[u8; size_of::<Self>()]| Self::from_le_bytes(*raw);
+                // Copies of known sizes need no loop.
+                match bytes.as_chunks().0 {
+                    [a] => values.push(read(a)),
+                    [a, b] => values.extend_from_slice(&[read(a), read(b)]),
+                    [a, b, c] => values.extend_from_slice(&[read(a), read(b), read(c)]),
+                    [a, b, c, d] => values.extend_from_slice(&[read(a), read(b), read(c), read(d)]),
+                    many => values.extend(many.iter().map(read)),
+                }
             }
         }
     )* };
@@ -142,11 +150,17 @@ pub(super) fn elements(
         let mut values: Vec<T> =
             Vec::with_capacity(views.iter().map(|view| view.len() / size_of::<T>()).sum());
         let mut ends = Vec::with_capacity(views.len());
+        let has_nulls = flat.validity().is_some();
         for (row, view) in views.iter().enumerate() {
-            if !flat.is_null(row) {
+            if !has_nulls || !flat.is_null(row) {
                 let bytes = view.bytes(heap);
                 let count = count_without_nulls(bytes, size_of::<T>())?;
                 let elements = bytes.get(4..4 + count * size_of::<T>()).unwrap_or_default();
+                if elements.len() <= PART {
+                    T::extend(&mut values, elements);
+                    ends.push(values.len());
+                    continue;
+                }
                 for (number, part) in elements.chunks(PART).enumerate() {
                     // A list may be all there is in memory.
                     if number > 0

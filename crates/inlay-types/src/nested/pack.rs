@@ -50,7 +50,7 @@ impl Parts {
 
     /// Whether a row is not NULL.
     #[inline]
-    pub(super) fn is_valid(&self, row: usize) -> bool {
+    pub fn is_valid(&self, row: usize) -> bool {
         let row = if self.is_constant { 0 } else { row };
         !self.has_nulls || self.flat.validity().is_none_or(|validity| validity.get(row))
     }
@@ -240,6 +240,16 @@ fn pack_runs(
     limits::grow_counted(&mut bytes, total)?;
     starts.push(0);
     let fixed = parts.fixed();
+    if let (None, 4 | 8) = (&texts, parts.width) {
+        bytes.resize(total, 0);
+        if parts.width == 4 {
+            write_runs::<4>(fixed.as_chunks().0, offsets, validity, &mut bytes, &mut starts);
+        } else {
+            write_runs::<8>(fixed.as_chunks().0, offsets, validity, &mut bytes, &mut starts);
+        }
+        bytes.truncate(starts[len] as usize);
+        return Ok(Some(columns::vector(ty, bytes, &starts, validity).holding(held)));
+    }
     for row in 0..len {
         let (from, to) = (offsets[row] as usize, offsets[row + 1] as usize);
         if validity.is_none_or(|validity| validity.get(row)) {
@@ -261,6 +271,34 @@ fn pack_runs(
         starts.push(bytes.len() as u32);
     }
     Ok(Some(columns::vector(ty, bytes, &starts, validity).holding(held)))
+}
+
+/// Writes lists of elements of `W` bytes, which are `values`, one behind the other, and adds where each ends.
+fn write_runs<const W: usize>(
+    values: &[[u8; W]],
+    offsets: &[u32],
+    validity: Option<&Bitmap>,
+    bytes: &mut [u8],
+    starts: &mut Vec<u32>,
+) {
+    let mut at = 0;
+    for (row, ends) in offsets.windows(2).enumerate() {
+        if validity.is_none_or(|validity| validity.get(row)) {
+            let run = &values[ends[0] as usize..ends[1] as usize];
+            bytes[at..at + 4].copy_from_slice(&(run.len() as u32).to_le_bytes());
+            let target = bytes[at + 4..at + 4 + W * run.len()].as_chunks_mut::<W>().0;
+            at += 4 + W * run.len();
+            // Copies of known sizes need no call.
+            match (target, run) {
+                ([a], [x]) => *a = *x,
+                ([a, b], [x, y]) => (*a, *b) = (*x, *y),
+                ([a, b, c], [x, y, z]) => (*a, *b, *c) = (*x, *y, *z),
+                ([a, b, c, d], [w, x, y, z]) => (*a, *b, *c, *d) = (*w, *x, *y, *z),
+                (target, run) => target.copy_from_slice(run),
+            }
+        }
+        starts.push(at as u32);
+    }
 }
 
 /// Appends elements of fixed width: of few bytes word by word, for which a copy would be a call.

@@ -9,7 +9,7 @@ const WILDCARDS_MAX: &[(&str, usize)] = &[
     ("inlay-catalog", 5),
     ("inlay-exec", 108),
     ("inlay-formats", 112),
-    ("inlay-functions", 166),
+    ("inlay-functions", 165),
     ("inlay-kernels", 122),
     ("inlay-sql", 374),
     ("inlay-storage", 106),

@@ -102,6 +102,16 @@ impl KeyColumns {
         Ok(rows.into_iter().map(|(_, row)| row).collect())
     }
 
+    /// What a row is told apart by first; equal ones by the other columns, unless [`Self::is_complete_with`] says that there are none.
+    pub fn prefix(&self, row: usize) -> u128 {
+        self.prefixes[row]
+    }
+
+    /// Whether rows of this run and of another with equal prefixes are equal.
+    pub fn is_complete_with(&self, other: &Self) -> bool {
+        self.first_open.min(other.first_open) == self.batch.columns().len()
+    }
+
     /// Order of a row of this run and a row of another.
     pub fn compare(&self, order: &KeyOrder, row: usize, other: &KeyColumns, other_row: usize) -> Ordering {
         self.prefixes[row]
