@@ -47,14 +47,14 @@ impl CopyIn {
 
     /// The statement that reads the rows from a file.
     pub fn statement(&self, path: &Path) -> String {
-        let path = path.display().to_string().replace('\'', "''");
+        let path = inlay::sql::literal(&path.display().to_string());
         match self.form {
             Form::Text => format!(
-                "{}'{path}' (FORMAT csv, HEADER false, DELIMITER ',', QUOTE '\"', ESCAPE '\"', NULL '\\N', \
+                "{}{path} (FORMAT csv, HEADER false, DELIMITER ',', QUOTE '\"', ESCAPE '\"', NULL '\\N', \
                  ALLOW_QUOTED_NULLS false, AUTO_DETECT false)",
                 self.head
             ),
-            Form::Csv => format!("{}'{path}'{}", self.head, self.options),
+            Form::Csv => format!("{}{path}{}", self.head, self.options),
         }
     }
 }

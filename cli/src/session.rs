@@ -14,7 +14,7 @@ use crate::settings::{Mode, Pager, Settings};
 use crate::split::{Piece, Splitter};
 use crate::timer::Timer;
 use crate::{dot, pager, psql};
-use inlay::{Connection, Database, Error, Host, Parameters, QueryResult, ResultKind, Value};
+use inlay::{Command, Connection, Database, Error, Host, Parameters, QueryResult, ResultKind, Value};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal, Write};
 use std::path::PathBuf;
@@ -321,11 +321,11 @@ impl Session {
                 self.has_new_names |= first.kind() != ResultKind::Rows;
                 let quiet: Arc<dyn Host> = Watch::new(&self.connection, false);
                 let answer = Answer { first, rest: rest.as_ref(), host: Some(&quiet) };
-                let shown = self.show(&answer, is_plan(sql)).map_err(|failure| of_rows(failure, line));
+                let shown = self.show(&answer).map_err(|failure| of_rows(failure, line));
                 let time = timer.map(|timer| timer.line(database.as_ref(), watch.memory_seen()));
                 return shown.and_then(|()| time.map_or(Ok(()), |time| self.print(&time)));
             }
-            Err(error) => shifted(error.clone(), line),
+            Err(error) => error.clone().from_line(line_number(line)),
         };
         if let Some(timer) = timer {
             self.print(&timer.line(database.as_ref(), watch.memory_seen()))?;
@@ -334,8 +334,10 @@ impl Session {
     }
 
     /// Shows the answer of a statement.
-    fn show(&mut self, answer: &Answer<'_>, is_plan: bool) -> Done {
+    fn show(&mut self, answer: &Answer<'_>) -> Done {
         let result = answer.first;
+        // A plan has lines of its own.
+        let is_plan = result.command() == Command::Explain;
         match result.kind() {
             ResultKind::Done => Ok(()),
             ResultKind::Changed(count) => {
@@ -402,10 +404,7 @@ impl Session {
         let outcome = self.connection.execute_with(sql, &Parameters::default(), Some(&host));
         watch.clear();
         // Its text is not the user's.
-        outcome.map_err(|error| match error {
-            Error::At { error, .. } => Failure::Sql(*error),
-            error => Failure::Sql(error),
-        })
+        outcome.map_err(|error| Failure::Sql(error.unplaced()))
     }
 
     /// The rows of such a query as texts; NULL is empty.
@@ -499,27 +498,15 @@ fn has_colours() -> bool {
     !is_set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-/// Whether a statement's answer is a plan, which has lines of its own.
-fn is_plan(sql: &str) -> bool {
-    sql.get(..7).is_some_and(|word| word.eq_ignore_ascii_case("explain"))
-}
-
-/// The error with its line counted from the beginning of the source.
-fn shifted(error: Error, line: usize) -> Error {
-    match error {
-        Error::At { error, mut place } => {
-            place.line = place.line.saturating_add((line - 1) as u32);
-            Error::At { error, place }
-        }
-        error => error,
-    }
+fn line_number(line: usize) -> u32 {
+    u32::try_from(line).unwrap_or(u32::MAX)
 }
 
 /// What ended output: an error of the rows, if they were computed meanwhile.
 fn of_rows(failure: Failure, line: usize) -> Failure {
     match failure {
         Failure::Output(error) => match error.downcast::<Error>() {
-            Ok(error) => Failure::Sql(shifted(error, line)),
+            Ok(error) => Failure::Sql(error.from_line(line_number(line))),
             Err(error) => Failure::Output(error),
         },
         failure => failure,

@@ -451,3 +451,25 @@ fn copy_to_standard_output_takes_its_turn() {
     assert!(std::process::Command::new("sh").args(["-c", &line]).status().unwrap().success());
     assert_eq!(place.read("o"), "first\nrange\n0\n1\nlast\n");
 }
+
+/// Names that commands are given, and answers, are read by the engine: no text is looked at here.
+#[test]
+fn names_are_whole_and_plans_are_known_by_what_they_are() {
+    let place = Place::new("names");
+    let data = "CREATE SCHEMA s; CREATE TABLE s.a_b (x INTEGER); CREATE TABLE axb (x INTEGER UNIQUE); CREATE TABLE \"a.b\" (y INTEGER);
+        CREATE INDEX i ON s.a_b (x);\n.mode column\n";
+    let shown = |script: &str| place.run(&["-noheader"], &format!("{data}{script}")).fine();
+    let described = shown("\\d s.a_b");
+    assert!(described.contains("CREATE INDEX") && !described.contains("UNIQUE"), "{described}");
+    assert_eq!(shown(".columns '\"a.b\"'"), "y  INTEGER  YES  NULL  NULL  NULL\n");
+    assert_eq!(
+        shown(".dump '\"a.b\"'"),
+        "BEGIN TRANSACTION;\nCREATE TABLE \"a.b\" (\n    \"y\" INTEGER\n);\nCOMMIT;\n"
+    );
+    let ran = place.run(&[], &format!("{data}.dump b"));
+    assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{}", ran.err);
+    let plan = place.run(&[], "/* a plan */ EXPLAIN SELECT 1;").fine();
+    assert_eq!(plan, place.run(&[], "EXPLAIN SELECT 1;").fine());
+    let failed = place.run(&[], "SELECT 1;\n\nSELECT nothing;").err;
+    assert!(failed.contains("line 3: SELECT nothing"), "{failed}");
+}

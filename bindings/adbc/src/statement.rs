@@ -7,9 +7,7 @@ use inlay::types::arrow::export::schema_of;
 use inlay::types::arrow::ffi::FLAG_NULLABLE;
 use inlay::types::arrow::{ArrowArrayStream, ArrowSchema, Exporter, StringLayout};
 use inlay::types::{Batch, LogicalType, Vector};
-use inlay::{
-    Cursor, Entered, Extent, Host, HostScope, HostTable, ParameterShape, Parameters, QueryResult, Tables, sql,
-};
+use inlay::{Cursor, Entered, Extent, Host, ParameterShape, Parameters, QueryResult, Tables, sql};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
@@ -95,35 +93,8 @@ pub struct Rows {
 }
 
 /// Who statements of a call ask: an interrupt since it began ends it, also between its phases.
-struct Called {
-    entered: Entered,
-    tables: Tables,
-}
-
-impl Host for Called {
-    fn find_table(&self, name: &str, _scope: HostScope) -> inlay::Result<Option<HostTable>> {
-        Ok(self.tables.get(name).cloned())
-    }
-
-    fn gives_tables(&self) -> bool {
-        !self.tables.as_slice().is_empty()
-    }
-
-    fn is_interrupted(&self) -> bool {
-        false
-    }
-
-    fn has_signals(&self) -> bool {
-        false
-    }
-
-    fn entered(&self) -> Option<Entered> {
-        Some(self.entered)
-    }
-}
-
 fn called(entered: Entered, tables: Tables) -> Arc<dyn Host> {
-    Arc::new(Called { entered, tables })
+    Arc::new(tables.since(entered))
 }
 
 impl StatementHandle {
@@ -300,12 +271,13 @@ impl State {
 }
 
 impl Target {
-    /// The table's name. One that is not temporary is in the current schema unless another one is named: no temporary table of its
+    /// The parts of the table's name. One that is not temporary is in the current schema unless another one is named: no temporary table of its
     /// name is meant.
-    fn path(&self, table: &str, session: &Session) -> Outcome<String> {
+    fn path(&self, table: &str, session: &Session) -> Outcome<Vec<String>> {
+        let parts = |parts: &[&str]| parts.iter().map(|part| part.to_string()).collect();
         let place = (self.catalog.as_deref(), self.schema.as_deref());
         match (self.temporary, place) {
-            (true, (None, None)) => Ok(sql::path(["temp", table])),
+            (true, (None, None)) => Ok(parts(&["temp", table])),
             (true, _) => {
                 let message = format!(
                     "{TEMPORARY} is set, and {TARGET_CATALOG} or {TARGET_SCHEMA}: a temporary table is in none of them"
@@ -314,27 +286,33 @@ impl Target {
             }
             (false, (None, None)) => {
                 let engine = &session.engine;
-                Ok(sql::path([&*engine.catalog()?, &*engine.schema()?, table]))
+                Ok(parts(&[&engine.catalog()?, &engine.schema()?, table]))
             }
-            (false, (catalog, schema)) => Ok(sql::path([catalog, schema, Some(table)].into_iter().flatten())),
+            (false, (catalog, schema)) => {
+                let given: Vec<&str> = [catalog, schema, Some(table)].into_iter().flatten().collect();
+                Ok(parts(&given))
+            }
         }
     }
 
     /// Loads rows in one transaction; columns of a table that exists are found by name.
     fn load(&self, table: &str, session: &Session, bound: &Bound, entered: Entered) -> Outcome<QueryResult> {
-        let path = self.path(table, session)?;
+        let parts = self.path(table, session)?;
+        let path = sql::path(&parts);
         let kind = if self.temporary { "TEMPORARY TABLE" } else { "TABLE" };
         let rows = sql::ident(LOADED);
         let create = |create: &str| format!("{create} {path} AS SELECT * FROM {rows}");
-        let append = format!("INSERT INTO {path} BY NAME SELECT * FROM {rows}");
         let host = called(entered, Tables::one(LOADED, bound.table()));
         let run = |sql: &str| -> Outcome<QueryResult> {
             Ok(session.engine.execute_with(sql, &Parameters::default(), Some(&host))?)
         };
+        let append = || -> Outcome<QueryResult> {
+            Ok(QueryResult::changed(session.engine.append(&parts, bound.table(), true, Some(&host))?))
+        };
         match self.mode {
             Mode::Create => run(&create(&format!("CREATE {kind}"))),
             Mode::Replace => run(&create(&format!("CREATE OR REPLACE {kind}"))),
-            Mode::Append => run(&append),
+            Mode::Append => append(),
             Mode::CreateAppend => {
                 let columns = bound.table();
                 let columns = columns.columns().iter();
@@ -342,7 +320,7 @@ impl Target {
                 let columns = columns.collect::<Vec<_>>().join(", ");
                 atomically(session, || {
                     run(&format!("CREATE {kind} IF NOT EXISTS {path} ({columns})"))?;
-                    run(&append)
+                    append()
                 })
             }
         }

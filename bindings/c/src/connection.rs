@@ -6,7 +6,7 @@ use crate::pointers::{
     Freed, Handle, Made, Out, Text, TextOut, free, given, here, make, owned, put, put_text,
 };
 use crate::scan::Scan;
-use inlay::{Connection, Entered, Error, Host, HostScope, HostTable, Limits, Parameters, Result, sql};
+use inlay::{Connection, Entered, Error, Host, HostScope, HostTable, Limits, Result};
 use parking_lot::RwLock;
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -267,10 +267,8 @@ pub extern "C" fn inlay_set(
     error: ErrorOut<'_>,
 ) -> inlay_status {
     guard(error, || {
-        let (name, value) = (sql::ident(name.get("name")?), sql::literal(value.get("value")?));
         let call = enter(connection)?;
-        let sql = format!("SET {name} = {value}");
-        call.connection().execute_with(&sql, &Parameters::default(), call.host()).map(drop)
+        call.connection().set(name.get("name")?, &value.get("value")?.into(), call.host())
     })
 }
 
@@ -284,10 +282,8 @@ pub extern "C" fn inlay_get(
 ) -> inlay_status {
     guard(error, || {
         let call = enter(connection)?;
-        let sql = format!("SELECT current_setting({})", sql::literal(name.get("name")?));
-        let answer = call.connection().execute_with(&sql, &Parameters::default(), call.host())?;
-        let found = answer.value(0, 0)?;
-        put_text(value, "value", || Ok((!found.is_null()).then(|| found.to_string())))
+        let found = call.connection().get(name.get("name")?, call.host())?;
+        put_text(value, "value", || Ok(found.map(|found| found.to_string())))
     })
 }
 

@@ -13,7 +13,7 @@ use crate::pending::PendingColumns;
 use crate::register;
 use crate::result::Answer;
 use inlay::sql::{self, Part};
-use inlay::{Database, Extent, HostTable, Parameters, PreparedStatement, QueryResult, ResultKind, Value};
+use inlay::{Database, Extent, Parameters, PreparedStatement, QueryResult, ResultKind, Value};
 use pyo3::exceptions::{PyKeyError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
@@ -166,9 +166,6 @@ fn sql_of<'a>(query: &'a Bound<'_, PyAny>) -> PyResult<Cow<'a, str>> {
         },
     }
 }
-
-/// What `append` calls its rows.
-const APPENDED: &str = "appended rows";
 
 #[pymethods]
 impl Connection {
@@ -568,13 +565,10 @@ impl Connection {
     ) -> PyResult<Py<Self>> {
         let _call = InCall::of(&slf.engine);
         slf.check_open(py)?;
-        let rows = HostTable::Rows(register::source(py, APPENDED, data, slf.engine.host_settings())?);
-        let host = PythonHost::new(&slf.engine, vec![(APPENDED.to_string(), rows)]);
-        let by_name = if by_name { "BY NAME " } else { "" };
-        let target = unwrapped(py, sql::table_path(table_name))?;
-        let query = format!("INSERT INTO {target} {by_name}SELECT * FROM \"{APPENDED}\"");
-        let engine = slf.engine.clone();
-        hosted(py, &host, |host| engine.execute_one(&query, &Parameters::default(), Some(host)))?;
+        let rows = register::source(py, inlay::APPENDED, data, slf.engine.host_settings())?;
+        let table = unwrapped(py, sql::table_parts(table_name))?;
+        let (engine, host) = (slf.engine.clone(), PythonHost::new(&slf.engine, Vec::new()));
+        hosted(py, &host, |host| engine.append(&table, rows, by_name, Some(host)))?;
         Ok(slf.into())
     }
 

@@ -73,7 +73,7 @@ pub fn databases(session: &mut Session, words: &[String]) -> Done {
 
 pub fn columns(session: &mut Session, words: &[String]) -> Done {
     let name = one("columns", words)?;
-    let result = session.query(&format!("DESCRIBE {}", as_typed(name)))?;
+    let result = session.query(&format!("DESCRIBE {}", sql::table_path(name)?))?;
     session.show_table(&result)
 }
 
@@ -140,13 +140,18 @@ pub fn functions(session: &mut Session, pattern: &str) -> Done {
 
 /// `\d name`: columns, indexes and constraints of a table or view.
 pub fn describe(session: &mut Session, name: &str) -> Done {
-    let columns = session.query(&format!("DESCRIBE {}", as_typed(name)))?;
+    let parts = sql::table_parts(name)?;
+    let columns = session.query(&format!("DESCRIBE {}", sql::path(&parts)))?;
     session.show_table(&columns)?;
-    let own = sql::literal(name.rsplit('.').next().unwrap_or(name).trim_matches('"'));
+    let is_own = |column: &str| {
+        let own = parts.last().map_or("", String::as_str);
+        format!("lower({column}) = lower({})", sql::literal(own))
+    };
+    let (table, view) = (is_own("table_name"), is_own("view_name"));
     let lines = session.texts(&format!(
-        "SELECT sql FROM inlay_indexes() WHERE table_name ILIKE {own}
-         UNION ALL SELECT constraint_text FROM inlay_constraints() WHERE table_name ILIKE {own} AND constraint_type <> 'NOT NULL'
-         UNION ALL SELECT sql FROM inlay_views() WHERE view_name ILIKE {own} AND NOT internal"
+        "SELECT sql FROM inlay_indexes() WHERE {table}
+         UNION ALL SELECT constraint_text FROM inlay_constraints() WHERE {table} AND constraint_type <> 'NOT NULL'
+         UNION ALL SELECT sql FROM inlay_views() WHERE {view} AND NOT internal"
     ))?;
     let lines: Vec<String> = lines.into_iter().map(|row| format!("    {}", row.concat())).collect();
     if lines.is_empty() { Ok(()) } else { session.print(&lines.join("\n")) }
@@ -172,15 +177,6 @@ pub fn list_relations(session: &mut Session, kinds: &[&str], pattern: &str) -> D
     session.show_table(&result)
 }
 
-/// A name as it was typed, if it is one; otherwise in quotes.
-fn as_typed(name: &str) -> String {
-    let is_name = |part: &str| {
-        let quoted = part.len() > 1 && part.starts_with('"') && part.ends_with('"');
-        quoted || (!part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || c == '_'))
-    };
-    if name.split('.').all(is_name) { name.to_string() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -190,13 +186,5 @@ mod tests {
         let names: Vec<String> = ["a", "bb", "ccc", "d", "e"].map(String::from).to_vec();
         assert_eq!(side_by_side(&names, 11), "a    d\nbb   e\nccc");
         assert_eq!(side_by_side(&names, 3), "a\nbb\nccc\nd\ne");
-    }
-
-    #[test]
-    fn odd_names_are_quoted() {
-        assert_eq!(
-            (as_typed("s.t"), as_typed("a b"), as_typed("\"A b\"")),
-            ("s.t".into(), "\"a b\"".into(), "\"A b\"".into())
-        );
     }
 }

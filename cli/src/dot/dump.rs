@@ -15,19 +15,17 @@ pub fn run(session: &mut Session, words: &[String]) -> Done {
         print_lines(session, &dump.rest)?;
         return session.print("COMMIT;");
     }
-    let is_meant = |table: &&DumpTable| {
-        words.iter().any(|word| {
-            let (schema, name) = word.split_once('.').unwrap_or((&table.path.0, word));
-            table.path.1.eq_ignore_ascii_case(name) && table.path.0.eq_ignore_ascii_case(schema)
-        })
+    let names = words.iter().map(|word| inlay::sql::table_parts(word)).collect::<inlay::Result<Vec<_>>>()?;
+    let is_named = |table: &DumpTable, name: &[String]| match name {
+        [own] => table.path.1.eq_ignore_ascii_case(own),
+        [schema, own] => table.path.1.eq_ignore_ascii_case(own) && table.path.0.eq_ignore_ascii_case(schema),
+        _ => false,
     };
+    let is_meant = |table: &&DumpTable| names.iter().any(|name| is_named(table, name));
     let tables: Vec<&DumpTable> = dump.tables.iter().filter(is_meant).collect();
-    if tables.len() < words.len() {
+    let is_missing = |name: &[String]| !dump.tables.iter().any(|table| is_named(table, name));
+    if let Some((word, _)) = words.iter().zip(&names).find(|(_, name)| is_missing(name)) {
         let known = dump.tables.iter().map(|table| table.path.1.as_str());
-        let missing = words.iter().find(|word| {
-            !dump.tables.iter().any(|table| word.to_lowercase().ends_with(&table.path.1.to_lowercase()))
-        });
-        let word = missing.unwrap_or(&words[0]);
         let near = inlay::near_names(word, known);
         let hint = near.first().map_or(String::new(), |near| format!("; did you mean {near}?"));
         return said(format!("table \"{word}\" does not exist{hint}"));

@@ -43,12 +43,23 @@ pub fn short_ident(name: &str) -> String {
 /// # Ok::<(), inlay::Error>(())
 /// ```
 pub fn table_path(name: &str) -> Result<String> {
+    table_parts(name).map(path)
+}
+
+/// The parts of the name of a table as a program gives it, read as [`table_path`] reads them.
+///
+/// ```
+/// use inlay::sql::table_parts;
+/// assert_eq!(table_parts("s.t")?, ["s", "t"]);
+/// assert_eq!(table_parts(r#"s."a.b""#)?, ["s", "a.b"]);
+/// # Ok::<(), inlay::Error>(())
+/// ```
+pub fn table_parts(name: &str) -> Result<Vec<String>> {
     if !name.starts_with('"') && !name.contains(".\"") {
-        return Ok(path(name.split('.')));
+        return Ok(name.split('.').map(str::to_string).collect());
     }
-    let parts = name_of(name).map_err(|error| {
+    name_of(name).map_err(|error| {
         Error::Syntax { message: format!("{} is no name: {}", literal(name), error.message()) }
             .with_hint("a quote inside of a quoted name is doubled")
-    })?;
-    Ok(path(parts))
+    })
 }

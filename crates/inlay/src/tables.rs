@@ -22,32 +22,41 @@ use std::time::Duration;
 /// # }
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Tables(Vec<(String, HostTable)>);
+pub struct Tables {
+    tables: Vec<(String, HostTable)>,
+    entered: Option<Entered>,
+}
 
 impl Tables {
     /// These tables.
     pub fn new(tables: Vec<(String, HostTable)>) -> Self {
-        Self(tables)
+        Self { tables, entered: None }
     }
 
     /// One table of rows.
     pub fn one(name: impl Into<String>, rows: Arc<dyn TableSource>) -> Self {
-        Self(vec![(name.into(), HostTable::Rows(rows))])
+        Self::new(vec![(name.into(), HostTable::Rows(rows))])
+    }
+
+    /// The same for a call that began then, see [`crate::Connection::enter`]: an interrupt since ends its statements, also between
+    /// two of them.
+    pub fn since(self, entered: Entered) -> Self {
+        Self { entered: Some(entered), ..self }
     }
 
     /// Adds a table behind the others.
     pub fn push(&mut self, name: impl Into<String>, table: HostTable) {
-        self.0.push((name.into(), table));
+        self.tables.push((name.into(), table));
     }
 
     /// The table of a name.
     pub fn get(&self, name: &str) -> Option<&HostTable> {
-        self.0.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, table)| table)
+        self.tables.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, table)| table)
     }
 
     /// All of them, in their order.
     pub fn as_slice(&self) -> &[(String, HostTable)] {
-        &self.0
+        &self.tables
     }
 }
 
@@ -57,7 +66,7 @@ impl Host for Tables {
     }
 
     fn gives_tables(&self) -> bool {
-        !self.0.is_empty()
+        !self.tables.is_empty()
     }
 
     fn is_interrupted(&self) -> bool {
@@ -66,6 +75,10 @@ impl Host for Tables {
 
     fn has_signals(&self) -> bool {
         false
+    }
+
+    fn entered(&self) -> Option<Entered> {
+        self.entered
     }
 }
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from inlay import _udf
 from inlay._calling import with_connection
 from inlay._inlay import Connection
+from inlay._parts import quote
 from inlay.exceptions import InvalidInputException
 
 #: What a body may have instead of a return.
@@ -199,9 +200,9 @@ def create_table_function(
         what = "names and types of what it gives, or schema, a function that gives them"
         raise InvalidInputException(f'function "{name}" needs columns: {what}')
     named = list(columns.items()) if isinstance(columns, dict) else [tuple(column) for column in columns or ()]
-    quoted = [str(column).replace('"', '""') for column, _ in named]
+    quoted = [quote(str(column)) for column, _ in named]
     kinds = [_udf._type_of(kind, name, "columns") for _, kind in named]
-    written = ", ".join(f'"{column}" {kind}' for column, kind in zip(quoted, kinds, strict=True))
+    written = ", ".join(f"{column} {kind}" for column, kind in zip(quoted, kinds, strict=True))
     signature = _signature(name, function, parameters)
     types_of, takes_any, _ = _udf._parameters(name, signature, parameters, "BOOLEAN")
     if takes_any:

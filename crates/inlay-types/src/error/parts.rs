@@ -112,6 +112,28 @@ impl Error {
         }
     }
 
+    /// The same error, of a statement whose text begins on line `line`, counted from 1, of a larger one: a script, a file. Its place in
+    /// the statement's own text is none in that, and goes.
+    ///
+    /// ```
+    /// use inlay_types::Error;
+    /// let error = Error::DivisionByZero.at(1, 8, "SELECT 1 // 0").from_line(12);
+    /// assert!(error.to_string().contains("line 12: SELECT 1 // 0"));
+    /// assert_eq!(error.place().map(|place| (place.line, place.column, place.offset)), Some((12, 8, None)));
+    /// ```
+    pub fn from_line(self, line: u32) -> Self {
+        let above = line.max(1) - 1;
+        match self {
+            // The text of a view is another one.
+            Self::At { error, mut place } if above > 0 && place.of.is_empty() => {
+                place.line = place.line.saturating_add(above);
+                place.offset = None;
+                Self::At { error, place }
+            }
+            other => other,
+        }
+    }
+
     /// Where in the text of the statement it is, if that is known.
     pub fn place(&self) -> Option<&Place> {
         match self {

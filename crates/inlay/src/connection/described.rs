@@ -3,6 +3,7 @@
 use super::{Connection, Extent};
 use crate::execute::{self, Given};
 use crate::host::{Host, Parameters, check_parameter_count};
+use inlay_types::sql_text as sql;
 use inlay_types::{LogicalType, Result, Value};
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,6 +50,30 @@ impl Connection {
             },
             host,
         )
+    }
+
+    /// Gives a setting of the session or its database a value, as SET does.
+    ///
+    /// ```
+    /// # fn main() -> inlay::Result<()> {
+    /// let connection = inlay::Database::open_in_memory()?.connect();
+    /// connection.set("threads", &2.into(), None)?;
+    /// assert_eq!(connection.get("threads", None)?.map(|value| value.to_string()), Some("2".to_string()));
+    /// assert!(connection.get("no such setting", None).is_err());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn set(&self, name: &str, value: &Value, host: Option<&Arc<dyn Host>>) -> Result<()> {
+        let set = format!("SET {} = {}", sql::ident(name), value.to_sql());
+        self.execute_one(&set, &Parameters::default(), host).map(drop)
+    }
+
+    /// The value of a setting, `None` where it has none. Waits for a statement that runs; see [`Connection::setting`].
+    pub fn get(&self, name: &str, host: Option<&Arc<dyn Host>>) -> Result<Option<Value>> {
+        let get = format!("SELECT current_setting({})", sql::literal(name));
+        let answer = self.execute_one(&get, &Parameters::default(), host)?;
+        let value = answer.value(0, 0)?;
+        Ok((!value.is_null()).then_some(value))
     }
 
     /// After how long a statement's progress is to be shown, if it is; `None` also while a statement runs.

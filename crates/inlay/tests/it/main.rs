@@ -24,6 +24,7 @@ mod crash_all;
 mod crash_processes;
 mod damage;
 mod define_pairs;
+mod errors;
 mod examples;
 mod facade;
 mod full_disk;

@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy.engine import reflection
 from sqlalchemy.exc import NoSuchTableError
 
+from inlay._parts import quote
 from inlay.sqlalchemy._types import reflected
 
 _SEQUENCE = re.compile(r"nextval\('((?:[^']|'')+)'\)$")
@@ -60,7 +61,7 @@ def _column_of(part: str) -> str | None:
 
 def _referred_schema(sql: str, name: str, schema: str | None) -> str | None:
     """Return the schema that a foreign key of a CREATE TABLE names, None for the schema main."""
-    quoted = re.escape('"' + name.replace('"', '""') + '"')
+    quoted = re.escape(quote(name))
     found = re.search(rf"^    CONSTRAINT {quoted} FOREIGN KEY .*? REFERENCES ({_NAME})\.{_NAME} \(", sql, re.M)
     # The catalog writes the schema out unless it is "main".
     referred = _column_of(found[1]) if found is not None else "main"
@@ -207,7 +208,7 @@ class Reflection:
         computed: str | None,
         identity: str | None,
     ) -> dict[str, Any]:
-        quoted = '"' + name.replace('"', '""') + '"'
+        quoted = quote(name)
         collation = re.search(rf'^    {re.escape(quoted)} {re.escape(ty)} COLLATE "((?:[^"]|"")+)"', sql, re.M)
         column: dict[str, Any] = {
             "name": name,
