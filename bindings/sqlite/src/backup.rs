@@ -35,7 +35,8 @@ impl sqlite3_backup {
     }
 
     fn plan(&mut self) -> Outcome<()> {
-        let sql = format!("SELECT table_name FROM inlay_tables() WHERE {} ORDER BY table_oid DESC", self.place());
+        let sql =
+            format!("SELECT table_name FROM inlay_tables() WHERE {} ORDER BY table_oid DESC", self.place());
         self.left = self.from.rows(&sql, Vec::new())?.iter().map(|row| text(&row[0])).collect();
         self.pages = self.left.len() + 1;
         Ok(())
@@ -61,9 +62,13 @@ impl sqlite3_backup {
 
     /// Drops what the target has.
     fn clear(&self) -> Outcome<()> {
-        for (list, name, kind) in [("inlay_views", "view_name", "VIEW"), ("inlay_tables", "table_name", "TABLE")] {
+        for (list, name, kind) in
+            [("inlay_views", "view_name", "VIEW"), ("inlay_tables", "table_name", "TABLE")]
+        {
             let internal = if kind == "VIEW" { "NOT internal AND" } else { "" };
-            let sql = format!("SELECT {name} FROM {list}() WHERE {internal} database_name = current_database() AND NOT temporary");
+            let sql = format!(
+                "SELECT {name} FROM {list}() WHERE {internal} database_name = current_database() AND NOT temporary"
+            );
             for row in self.to.rows(&sql, Vec::new())? {
                 self.to.run(&format!("DROP {kind} {} CASCADE", ident(&text(&row[0]))))?;
             }
@@ -72,18 +77,29 @@ impl sqlite3_backup {
     }
 
     fn copy(&self, table: &str) -> Outcome<()> {
-        let sql = format!("SELECT sql, comment FROM inlay_tables() WHERE {} AND table_name = $1", self.place());
+        let sql =
+            format!("SELECT sql, comment FROM inlay_tables() WHERE {} AND table_name = $1", self.place());
         let rows = self.from.rows(&sql, vec![table.into()])?;
         let Some(row) = rows.first() else { return Ok(()) };
         self.to.run(&text(&row[0]))?;
         if let Value::Varchar(comment) = &row[1] {
             self.to.run(&format!("COMMENT ON TABLE {} IS {}", ident(table), literal(comment)))?;
         }
-        let schema = if self.from_schema == "main" { String::new() } else { format!("{}.", ident(&self.from_schema)) };
-        let mut rows = self.from.engine()?.stream(&format!("SELECT * FROM {schema}{}", ident(table)), &Parameters::default(), None)?;
+        let schema =
+            if self.from_schema == "main" { String::new() } else { format!("{}.", ident(&self.from_schema)) };
+        let mut rows = self.from.engine()?.stream(
+            &format!("SELECT * FROM {schema}{}", ident(table)),
+            &Parameters::default(),
+            None,
+        )?;
         let places: Vec<String> = (1..=rows.names().len()).map(|number| format!("${number}")).collect();
         let names: Vec<String> = rows.names().iter().map(|name| ident(name)).collect();
-        let insert = self.to.engine()?.prepare(&format!("INSERT INTO {} ({}) VALUES ({})", ident(table), names.join(", "), places.join(", ")))?;
+        let insert = self.to.engine()?.prepare(&format!(
+            "INSERT INTO {} ({}) VALUES ({})",
+            ident(table),
+            names.join(", "),
+            places.join(", ")
+        ))?;
         const MANY: usize = 10_000;
         loop {
             let mut sets = Vec::new();
@@ -100,15 +116,23 @@ impl sqlite3_backup {
 
     /// Makes indexes and views, which need their tables.
     fn finish(&self) -> Outcome<()> {
-        for (list, name, kind) in [("inlay_indexes", "index_name", "INDEX"), ("inlay_views", "view_name", "VIEW")] {
+        for (list, name, kind) in
+            [("inlay_indexes", "index_name", "INDEX"), ("inlay_views", "view_name", "VIEW")]
+        {
             let internal = if kind == "VIEW" { "AND NOT internal" } else { "" };
-            let sql = format!("SELECT {name}, sql, comment FROM {list}() WHERE database_name = current_database() {internal}");
+            let sql = format!(
+                "SELECT {name}, sql, comment FROM {list}() WHERE database_name = current_database() {internal}"
+            );
             for row in self.from.rows(&sql, Vec::new())? {
                 self.to.run(&text(&row[1]))?;
                 if let Value::Varchar(comment) = &row[2]
                     && comment.starts_with(MARK)
                 {
-                    self.to.run(&format!("COMMENT ON {kind} {} IS {}", ident(&text(&row[0])), literal(comment)))?;
+                    self.to.run(&format!(
+                        "COMMENT ON {kind} {} IS {}",
+                        ident(&text(&row[0])),
+                        literal(comment)
+                    ))?;
                 }
             }
         }
@@ -122,7 +146,9 @@ fn begin(to: &Arc<Db>, from: &Arc<Db>, from_schema: &str) -> Outcome<*mut sqlite
     }
     let known = match from_schema {
         "main" | "temp" => true,
-        other => !from.rows("SELECT 1 FROM inlay_databases() WHERE database_name = $1", vec![other.into()])?.is_empty(),
+        other => !from
+            .rows("SELECT 1 FROM inlay_databases() WHERE database_name = $1", vec![other.into()])?
+            .is_empty(),
     };
     if !known {
         return Err(failed(ERROR, format!("unknown database {from_schema}")));

@@ -30,7 +30,13 @@ fn too_big(statement: S<'_>) -> c_int {
     statement.map_or(MISUSE, |statement| statement.db.note(Err(failed(TOOBIG, "string or blob too big"))))
 }
 
-fn bind_text(statement: S<'_>, number: c_int, text: *const c_char, bytes: i64, destructor: Destructor) -> c_int {
+fn bind_text(
+    statement: S<'_>,
+    number: c_int,
+    text: *const c_char,
+    bytes: i64,
+    destructor: Destructor,
+) -> c_int {
     let code = match bytes > SIZE_MAX as i64 {
         true => too_big(statement),
         false => bind(statement, number, text_cell(text, bytes)),
@@ -39,7 +45,13 @@ fn bind_text(statement: S<'_>, number: c_int, text: *const c_char, bytes: i64, d
     code
 }
 
-fn bind_blob(statement: S<'_>, number: c_int, data: *const c_void, bytes: u64, destructor: Destructor) -> c_int {
+fn bind_blob(
+    statement: S<'_>,
+    number: c_int,
+    data: *const c_void,
+    bytes: u64,
+    destructor: Destructor,
+) -> c_int {
     let code = match usize::try_from(bytes) {
         Ok(size) if bytes <= SIZE_MAX => {
             let cell = if data.is_null() { Cell::Null } else { Cell::Blob(slice_of(data, size).to_vec()) };

@@ -64,7 +64,9 @@ impl sqlite3_blob {
 
     fn range(&self, offset: c_int, count: c_int) -> Outcome<std::ops::Range<usize>> {
         let bounds = usize::try_from(offset).ok().zip(usize::try_from(count).ok());
-        let range = bounds.map(|(offset, count)| offset..offset + count).filter(|range| range.end <= self.bytes.len());
+        let range = bounds
+            .map(|(offset, count)| offset..offset + count)
+            .filter(|range| range.end <= self.bytes.len());
         range.ok_or_else(|| failed(ERROR, "SQL logic error"))
     }
 
@@ -76,7 +78,11 @@ impl sqlite3_blob {
         self.check()?;
         let mut bytes = self.bytes.clone();
         bytes[range].copy_from_slice(given);
-        let value = if self.is_text { Cell::Text(String::from_utf8_lossy(&bytes).into_owned()) } else { Cell::Blob(bytes.clone()) };
+        let value = if self.is_text {
+            Cell::Text(String::from_utf8_lossy(&bytes).into_owned())
+        } else {
+            Cell::Blob(bytes.clone())
+        };
         let sql = format!("UPDATE {} SET {} = $1 WHERE {} = $2", self.path, ident(&self.column), self.rowid);
         self.db.rows(&sql, vec![value.value(), Value::BigInt(self.row)])?;
         self.bytes = bytes;
@@ -84,7 +90,14 @@ impl sqlite3_blob {
     }
 }
 
-fn open(db: &Arc<Db>, schema: Option<String>, table: &str, column: &str, row: i64, writes: bool) -> Outcome<sqlite3_blob> {
+fn open(
+    db: &Arc<Db>,
+    schema: Option<String>,
+    table: &str,
+    column: &str,
+    row: i64,
+    writes: bool,
+) -> Outcome<sqlite3_blob> {
     let found = db.table(schema.as_deref(), table)?;
     let shown = schema.as_ref().map_or_else(|| table.to_string(), |schema| format!("{schema}.{table}"));
     let Some(found) = found else { return Err(failed(ERROR, format!("no such table: {shown}"))) };

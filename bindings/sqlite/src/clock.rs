@@ -29,7 +29,11 @@ fn of_julian(day: f64) -> i64 {
 /// The digits that a text begins with, so many, and the rest.
 fn digits(text: &str, count: usize) -> Option<(i64, &str)> {
     let (number, rest) = text.split_at_checked(count)?;
-    number.bytes().all(|byte| byte.is_ascii_digit()).then(|| number.parse().ok())?.map(|number| (number, rest))
+    number
+        .bytes()
+        .all(|byte| byte.is_ascii_digit())
+        .then(|| number.parse().ok())?
+        .map(|number| (number, rest))
 }
 
 /// `HH:MM[:SS[.SSS]]` and a zone perhaps, in milliseconds.
@@ -57,7 +61,13 @@ fn clock(text: &str) -> Option<i64> {
     match rest.trim() {
         "" | "Z" | "z" => Some(ms),
         zone => {
-            let sign = if zone.starts_with('+') { -1 } else if zone.starts_with('-') { 1 } else { return None };
+            let sign = if zone.starts_with('+') {
+                -1
+            } else if zone.starts_with('-') {
+                1
+            } else {
+                return None;
+            };
             let (hours, rest) = digits(&zone[1..], 2)?;
             let (minutes, rest) = digits(rest.strip_prefix(':')?, 2)?;
             rest.is_empty().then_some(ms + sign * (hours * 60 + minutes) * 60_000)

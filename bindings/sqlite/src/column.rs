@@ -18,7 +18,9 @@ fn text(statement: S<'_>, column: c_int, what: impl FnOnce(&Output) -> Option<&C
 fn wide(statement: S<'_>, column: c_int, what: impl FnOnce(&Output) -> Option<&CString>) -> *const c_void {
     let (Some(handle), Ok(column)) = (statement, usize::try_from(column)) else { return ptr::null() };
     let mut inner = handle.inner.lock();
-    let Some(text) = inner.compiled.columns.get(column).and_then(what).map(|text| text.to_string_lossy().into_owned()) else {
+    let Some(text) =
+        inner.compiled.columns.get(column).and_then(what).map(|text| text.to_string_lossy().into_owned())
+    else {
         return ptr::null();
     };
     inner.wide.push(Some(crate::pointers::to_utf16(&text)));
@@ -29,7 +31,8 @@ fn wide(statement: S<'_>, column: c_int, what: impl FnOnce(&Output) -> Option<&C
 fn value<T>(statement: S<'_>, column: c_int, otherwise: T, work: impl FnOnce(&sqlite3_value) -> T) -> T {
     let Some(statement) = statement else { return otherwise };
     let inner = statement.inner.lock();
-    let found = usize::try_from(column).ok().filter(|_| inner.has_row).and_then(|column| inner.row.get(column));
+    let found =
+        usize::try_from(column).ok().filter(|_| inner.has_row).and_then(|column| inner.row.get(column));
     work(found.unwrap_or(&inner.none))
 }
 

@@ -33,7 +33,11 @@ pub enum Work {
     /// The engine's statement.
     Engine(Box<Engine>),
     /// Rows of a PRAGMA, which is carried out when it runs.
-    Pragma { schema: Option<String>, name: String, argument: Option<String> },
+    Pragma {
+        schema: Option<String>,
+        name: String,
+        argument: Option<String>,
+    },
     Begin,
     Commit,
     Rollback,
@@ -125,7 +129,13 @@ pub fn compile(db: &Arc<Db>, sql: &str, tokens: &[Token<'_>]) -> Outcome<Compile
             let names = names_of(db, tokens, true)?;
             let (functions, collations) = db.registered_names();
             let pragma = pragma_rows(db);
-            let names = Names { tables: names, functions: &functions, collations: &collations, pragma: &pragma, defines: true };
+            let names = Names {
+                tables: names,
+                functions: &functions,
+                collations: &collations,
+                pragma: &pragma,
+                defines: true,
+            };
             let mut respell = Respell::new(tokens, names, &compiled.parameters);
             compiled.work = crate::define::compile(db, sql, tokens, &mut respell)?;
         }
@@ -162,7 +172,9 @@ fn end_of_name(walk: &mut Walk<'_, '_>) -> Outcome<String> {
 }
 
 /// What gives the rows of `pragma_` functions.
-fn pragma_rows(db: &Arc<Db>) -> impl Fn(&str, Option<&str>) -> Option<(Vec<String>, Vec<Vec<String>>)> + use<'_> {
+fn pragma_rows(
+    db: &Arc<Db>,
+) -> impl Fn(&str, Option<&str>) -> Option<(Vec<String>, Vec<Vec<String>>)> + use<'_> {
     move |name, argument| {
         let (columns, rows) = crate::pragma::function(db, name, argument)?;
         let row = |row: Vec<Cell>| row.iter().map(sql_of).collect::<Vec<_>>();
@@ -185,7 +197,9 @@ fn names_of(db: &Db, tokens: &[Token<'_>], defines: bool) -> Outcome<Vec<Arc<Tab
         let token = &tokens[at];
         if token.is_any(&["from", "join", "into"]) || token.is("update") && at == 0 {
             (expects, in_from) = (true, true);
-        } else if defines && token.is("on") || token.is("table") && tokens.first().is_some_and(|first| first.is("alter")) {
+        } else if defines && token.is("on")
+            || token.is("table") && tokens.first().is_some_and(|first| first.is("alter"))
+        {
             expects = true;
         } else if token.is_any(&["or", "abort", "fail", "ignore", "replace", "rollback"]) && expects {
             // UPDATE OR IGNORE t
@@ -205,7 +219,9 @@ fn names_of(db: &Db, tokens: &[Token<'_>], defines: bool) -> Outcome<Vec<Arc<Tab
                 }
             }
             expects = false;
-        } else if token.is_any(&["where", "group", "order", "having", "limit", "select", "set", "values", "union", "on", "using"]) {
+        } else if token.is_any(&[
+            "where", "group", "order", "having", "limit", "select", "set", "values", "union", "on", "using",
+        ]) {
             (expects, in_from) = (false, false);
         }
         at += 1;
@@ -213,9 +229,17 @@ fn names_of(db: &Db, tokens: &[Token<'_>], defines: bool) -> Outcome<Vec<Arc<Tab
     Ok(found)
 }
 
-fn engine(db: &Arc<Db>, sql: &str, tokens: &[Token<'_>], prefix: &str, compiled: &mut Compiled) -> Outcome<()> {
+fn engine(
+    db: &Arc<Db>,
+    sql: &str,
+    tokens: &[Token<'_>],
+    prefix: &str,
+    compiled: &mut Compiled,
+) -> Outcome<()> {
     let tables = names_of(db, tokens, false)?;
-    let first = tokens.iter().find(|token| token.is_any(&["select", "insert", "replace", "update", "delete", "values"]));
+    let first = tokens
+        .iter()
+        .find(|token| token.is_any(&["select", "insert", "replace", "update", "delete", "values"]));
     let is = |word: &str| tokens.first().is_some_and(|first| first.is(word));
     let changes = first.is_some_and(|_| {
         is("insert") || is("replace") || is("update") || is("delete") || is("with") && changes_in_with(tokens)
@@ -224,11 +248,18 @@ fn engine(db: &Arc<Db>, sql: &str, tokens: &[Token<'_>], prefix: &str, compiled:
     hooks::authorize_statement(db, tokens, &tables, changes)?;
     let (functions, collations) = db.registered_names();
     let pragma = pragma_rows(db);
-    let names =
-        Names { tables: tables.clone(), functions: &functions, collations: &collations, pragma: &pragma, defines: false };
+    let names = Names {
+        tables: tables.clone(),
+        functions: &functions,
+        collations: &collations,
+        pragma: &pragma,
+        defines: false,
+    };
     let mut respell = Respell::new(tokens, names, &compiled.parameters);
     let (mut given, mut last) = (None, None);
-    let text = if (is("insert") || is("replace")) && tokens.get(1).is_some_and(|next| next.is("into") || next.is("or")) {
+    let text = if (is("insert") || is("replace"))
+        && tokens.get(1).is_some_and(|next| next.is("into") || next.is("or"))
+    {
         let made = insert(db, tokens, &mut respell)?;
         (given, last) = (Some(made.given), Some(made.last));
         made.sql
@@ -240,7 +271,9 @@ fn engine(db: &Arc<Db>, sql: &str, tokens: &[Token<'_>], prefix: &str, compiled:
         if let Some(table) = tables.first() {
             let mut walk = Walk::new(rest);
             let path = walk.path().map(|(schema, name)| crate::schema::qualified(schema.as_deref(), &name));
-            given = path.map(|path| updated(table, path, rest, &respell)).filter(|given| !given.values.is_empty());
+            given = path
+                .map(|path| updated(table, path, rest, &respell))
+                .filter(|given| !given.values.is_empty());
         }
         format!("UPDATE{}", respell.tokens(rest)?)
     } else {
@@ -252,11 +285,14 @@ fn engine(db: &Arc<Db>, sql: &str, tokens: &[Token<'_>], prefix: &str, compiled:
     let shape = prepared.describe(None)?;
     if let Some(columns) = shape.columns {
         let names: Vec<String> = columns.into_iter().map(|(name, _)| name).collect();
-        compiled.columns = if prefix.is_empty() { outputs(sql, tokens, names, &tables) } else {
+        compiled.columns = if prefix.is_empty() {
+            outputs(sql, tokens, names, &tables)
+        } else {
             names.iter().map(|name| Output::named(name)).collect()
         };
     }
-    let rolls_back = tokens.get(1).is_some_and(|or| or.is("or")) && tokens.get(2).is_some_and(|what| what.is("rollback"));
+    let rolls_back =
+        tokens.get(1).is_some_and(|or| or.is("or")) && tokens.get(2).is_some_and(|what| what.is("rollback"));
     compiled.work = Work::Engine(Box::new(Engine { prepared, hidden, given, last, changes, rolls_back }));
     Ok(())
 }
@@ -295,11 +331,15 @@ fn item<'a>(sql: &'a str, tokens: &[Token<'_>]) -> Item<'a> {
         Some(before) => {
             let ends = match before.kind {
                 Kind::Sign => before.text == ")",
-                Kind::Word => before.is("end") || !before.is_any(&["not", "is", "and", "or", "like", "collate", "distinct", "null"]),
+                Kind::Word => {
+                    before.is("end")
+                        || !before.is_any(&["not", "is", "and", "or", "like", "collate", "distinct", "null"])
+                }
                 Kind::Number | Kind::Text | Kind::Quoted | Kind::Name | Kind::Parameter | Kind::Blob => true,
                 Kind::Blank | Kind::Bad => false,
             };
-            ends && last.is_name() && !last.is_any(&["end", "null", "isnull", "notnull"]) || ends && last.kind == Kind::Text
+            ends && last.is_name() && !last.is_any(&["end", "null", "isnull", "notnull"])
+                || ends && last.kind == Kind::Text
         }
         None => false,
     };
@@ -310,7 +350,8 @@ fn item<'a>(sql: &'a str, tokens: &[Token<'_>]) -> Item<'a> {
         0 => token.is_name(),
         _ => token.is_sign("."),
     });
-    let is_constant = last.is_any(&["null", "true", "false", "current_timestamp", "current_date", "current_time"]);
+    let is_constant =
+        last.is_any(&["null", "true", "false", "current_timestamp", "current_date", "current_time"]);
     match last.name().filter(|_| is_path && !is_constant) {
         Some(name) => Item::Column(name),
         None => Item::Text(written(sql, tokens)),
@@ -329,7 +370,18 @@ fn items<'a>(sql: &'a str, tokens: &[Token<'_>]) -> Vec<Item<'a>> {
             _ if depth > 0 => {}
             _ if start.is_none() && token.is_any(&["select", "returning"]) => start = Some(index + 1),
             _ if start.is_some()
-                && token.is_any(&["from", "where", "group", "order", "limit", "union", "except", "intersect", "having", "window"]) =>
+                && token.is_any(&[
+                    "from",
+                    "where",
+                    "group",
+                    "order",
+                    "limit",
+                    "union",
+                    "except",
+                    "intersect",
+                    "having",
+                    "window",
+                ]) =>
             {
                 end = index;
                 break;
@@ -347,7 +399,8 @@ fn items<'a>(sql: &'a str, tokens: &[Token<'_>]) -> Vec<Item<'a>> {
 
 /// The columns of a statement, called as SQLite does: by alias, by column, or by the text of the expression.
 fn outputs(sql: &str, tokens: &[Token<'_>], names: Vec<String>, tables: &[Arc<Table>]) -> Vec<Output> {
-    let returns = tokens.first().is_some_and(|first| first.is_any(&["insert", "replace", "update", "delete"]));
+    let returns =
+        tokens.first().is_some_and(|first| first.is_any(&["insert", "replace", "update", "delete"]));
     let list = match (returns, tokens.iter().rposition(|token| token.is("returning"))) {
         (true, Some(place)) => items(sql, &tokens[place..]),
         (true, None) => Vec::new(),

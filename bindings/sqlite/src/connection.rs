@@ -97,7 +97,8 @@ pub struct State {
     pub next_ids: HashMap<String, i64>,
 }
 
-const LIMITS: [c_int; 12] = [1_000_000_000, 1_000_000_000, 2000, 1000, 500, 250_000_000, 127, 10, 50_000, 32766, 1000, 0];
+const LIMITS: [c_int; 12] =
+    [1_000_000_000, 1_000_000_000, 2000, 1000, 500, 250_000_000, 127, 10, 50_000, 32766, 1000, 0];
 
 impl Default for State {
     fn default() -> Self {
@@ -124,7 +125,10 @@ impl Db {
     /// The engine's connection.
     pub fn engine(&self) -> Outcome<Connection> {
         if self.process != process_id() {
-            return Err(failed(MISUSE, "a connection that was opened before fork() is not one of this process"));
+            return Err(failed(
+                MISUSE,
+                "a connection that was opened before fork() is not one of this process",
+            ));
         }
         if let Some(open) = &*self.engine.lock() {
             return Ok(open.clone());
@@ -341,7 +345,8 @@ impl Db {
 
 /// What a program calls a database, taken apart: what is opened, whether only to read, and whether it may be made.
 fn source_of(name: &str, flags: c_int) -> Outcome<(Source, bool, bool)> {
-    let (mut path, mut read_only, mut may_create) = (name.to_string(), flags & OPEN_READONLY != 0, flags & OPEN_CREATE != 0);
+    let (mut path, mut read_only, mut may_create) =
+        (name.to_string(), flags & OPEN_READONLY != 0, flags & OPEN_CREATE != 0);
     let mut in_memory = flags & OPEN_MEMORY != 0;
     let mut is_shared = flags & OPEN_SHAREDCACHE != 0;
     if flags & OPEN_URI != 0 && name.starts_with("file:") {
@@ -360,7 +365,9 @@ fn source_of(name: &str, flags: c_int) -> Outcome<(Source, bool, bool)> {
                 ("mode", "rw") => may_create = false,
                 ("mode", "rwc") => may_create = true,
                 ("mode", "memory") => in_memory = true,
-                ("mode", other) => return Err(failed(crate::failure::ERROR, format!("no such access mode: {other}"))),
+                ("mode", other) => {
+                    return Err(failed(crate::failure::ERROR, format!("no such access mode: {other}")));
+                }
                 ("cache", "shared") => is_shared = true,
                 ("immutable", "1") => read_only = true,
                 _ => {}
@@ -406,7 +413,9 @@ fn open(name: Option<&str>, place: *mut *mut sqlite3, flags: c_int) -> c_int {
     };
     let (source, is_read_only, may_create) = opened;
     let filename = match &source {
-        Source::File(path) => std::path::absolute(path).map_or_else(|_| path.clone(), |path| path.display().to_string()),
+        Source::File(path) => {
+            std::path::absolute(path).map_or_else(|_| path.clone(), |path| path.display().to_string())
+        }
         Source::Memory | Source::Shared(_) => String::new(),
     };
     let db = Arc::new(Db {
@@ -456,7 +465,8 @@ fn close(pointer: *mut sqlite3, waits: bool) -> c_int {
     let Some(connection) = behind(pointer) else { return OK };
     let db = Arc::clone(&connection.db);
     if !waits && db.process == process_id() && !db.statements.lock().is_empty() {
-        return db.note(Err(failed(BUSY, "unable to close due to unfinalized statements or unfinished backups")));
+        return db
+            .note(Err(failed(BUSY, "unable to close due to unfinalized statements or unfinished backups")));
     }
     db.is_zombie.store(true, Ordering::Release);
     free_if_last(&db);

@@ -12,9 +12,17 @@ use std::sync::Arc;
 pub enum Definition {
     Table(Box<CreateTable>),
     /// Statements, and the text to be kept: kind and name of what it is of.
-    Statements { all: Vec<String>, text: Option<(&'static str, String, String)> },
+    Statements {
+        all: Vec<String>,
+        text: Option<(&'static str, String, String)>,
+    },
     /// ALTER TABLE, after which the table has another text.
-    Alter { sql: String, table: Arc<Table>, name: String, text: Option<String> },
+    Alter {
+        sql: String,
+        table: Arc<Table>,
+        name: String,
+        text: Option<String>,
+    },
     /// A view that is there already stays.
     Detach(String),
     Backup(String),
@@ -31,7 +39,8 @@ fn statements(all: Vec<String>) -> Work {
 /// Reads a definition.
 pub fn compile(db: &Arc<Db>, sql: &str, tokens: &[Token<'_>], respell: &mut Respell<'_>) -> Outcome<Work> {
     if let Some(create) = CreateTable::read(sql, tokens, respell)? {
-        if !create.if_not_exists && create.query.is_none()
+        if !create.if_not_exists
+            && create.query.is_none()
             && let Some(known) = db.table(create.schema.as_deref().or(Some("main")), &create.table.name)?
             && !create.table.temporary
         {
@@ -88,7 +97,8 @@ fn create(sql: &str, mut walk: Walk<'_, '_>, respell: &mut Respell<'_>) -> Outco
         let inner = walk.parenthesised().ok_or_else(|| near(walk.peek()))?;
         let mut keys = Vec::new();
         for part in parts(inner) {
-            let kept: Vec<Token<'_>> = part.iter().filter(|token| !token.is_any(&["asc", "desc"])).copied().collect();
+            let kept: Vec<Token<'_>> =
+                part.iter().filter(|token| !token.is_any(&["asc", "desc"])).copied().collect();
             let is_name = kept.len() == 1 || kept.get(1).is_some_and(|next| next.is("collate"));
             let text = respell.tokens(&kept)?;
             keys.push(match kept.first().and_then(Token::name).filter(|_| is_name && kept.len() == 1) {
@@ -113,7 +123,11 @@ fn create(sql: &str, mut walk: Walk<'_, '_>, respell: &mut Respell<'_>) -> Outco
         let (schema, name) = walk.path().ok_or_else(|| near(walk.peek()))?;
         let columns = match walk.parenthesised() {
             Some(inner) => {
-                let names: Vec<String> = parts(inner).iter().filter_map(|part| part.first().and_then(Token::name)).map(|name| ident(&name)).collect();
+                let names: Vec<String> = parts(inner)
+                    .iter()
+                    .filter_map(|part| part.first().and_then(Token::name))
+                    .map(|name| ident(&name))
+                    .collect();
                 format!(" ({})", names.join(", "))
             }
             None => String::new(),
@@ -137,7 +151,9 @@ fn create(sql: &str, mut walk: Walk<'_, '_>, respell: &mut Respell<'_>) -> Outco
 
 fn drop_object(db: &Arc<Db>, mut walk: Walk<'_, '_>) -> Outcome<Work> {
     let kinds = [("table", "TABLE"), ("view", "VIEW"), ("index", "INDEX"), ("trigger", "TRIGGER")];
-    let Some((word, kind)) = kinds.iter().find(|(word, _)| walk.word(word)) else { return Err(near(walk.peek())) };
+    let Some((word, kind)) = kinds.iter().find(|(word, _)| walk.word(word)) else {
+        return Err(near(walk.peek()));
+    };
     let if_exists = walk.words(&["if", "exists"]);
     let (schema, name) = walk.path().ok_or_else(|| near(walk.peek()))?;
     if let Some(token) = walk.peek() {
@@ -148,7 +164,10 @@ fn drop_object(db: &Arc<Db>, mut walk: Walk<'_, '_>) -> Outcome<Work> {
         "trigger" if if_exists => return Ok(Work::Nothing),
         "trigger" => return Err(failed(ERROR, format!("no such trigger: {shown}"))),
         "index" => {
-            let known = db.rows("SELECT 1 FROM inlay_indexes() WHERE lower(index_name) = lower($1)", vec![name.as_str().into()])?;
+            let known = db.rows(
+                "SELECT 1 FROM inlay_indexes() WHERE lower(index_name) = lower($1)",
+                vec![name.as_str().into()],
+            )?;
             if known.is_empty() && !if_exists {
                 return Err(failed(ERROR, format!("no such index: {shown}")));
             }
@@ -157,7 +176,10 @@ fn drop_object(db: &Arc<Db>, mut walk: Walk<'_, '_>) -> Outcome<Work> {
             None if !if_exists => return Err(failed(ERROR, format!("no such {word}: {shown}"))),
             Some(table) if table.is_view != (*word == "view") => {
                 let other = if table.is_view { "VIEW" } else { "TABLE" };
-                return Err(failed(ERROR, format!("use DROP {other} to delete {} {name}", other.to_lowercase())));
+                return Err(failed(
+                    ERROR,
+                    format!("use DROP {other} to delete {} {name}", other.to_lowercase()),
+                ));
             }
             _ => {}
         },
@@ -184,7 +206,10 @@ fn alter(db: &Arc<Db>, sql: &str, mut walk: Walk<'_, '_>, respell: &mut Respell<
     if walk.words(&["rename", "to"]) {
         let new = walk.name().ok_or_else(|| near(walk.peek()))?;
         if db.table(schema.as_deref(), &new)?.is_some() {
-            return Err(failed(ERROR, format!("there is already another table or index with this name: {new}")));
+            return Err(failed(
+                ERROR,
+                format!("there is already another table or index with this name: {new}"),
+            ));
         }
         let text = given.map(|given| renamed_table(&given, &new));
         return made(format!("ALTER TABLE {path} RENAME TO {}", ident(&new)), new, text);
@@ -198,7 +223,11 @@ fn alter(db: &Arc<Db>, sql: &str, mut walk: Walk<'_, '_>, respell: &mut Respell<
         walk.word("to");
         let new = walk.name().ok_or_else(|| near(walk.peek()))?;
         let text = given.map(|given| renamed_column(&given, &old, &new));
-        return made(format!("ALTER TABLE {path} RENAME COLUMN {} TO {}", ident(&old), ident(&new)), table.name.clone(), text);
+        return made(
+            format!("ALTER TABLE {path} RENAME COLUMN {} TO {}", ident(&old), ident(&new)),
+            table.name.clone(),
+            text,
+        );
     }
     if walk.word("add") {
         walk.word("column");
@@ -209,7 +238,11 @@ fn alter(db: &Arc<Db>, sql: &str, mut walk: Walk<'_, '_>, respell: &mut Respell<
         let create = CreateTable::read(&alone, &own, respell)?.ok_or_else(|| near(None))?;
         let column = create.engine_sql(false);
         let column = column.trim_start_matches("CREATE TABLE \"t\" (").trim_end_matches(')');
-        let column = if column.matches('(').count() > column.matches(')').count() { format!("{column})") } else { column.to_string() };
+        let column = if column.matches('(').count() > column.matches(')').count() {
+            format!("{column})")
+        } else {
+            column.to_string()
+        };
         let text = given.map(|given| match given.rfind(')') {
             Some(end) => format!("{}, {definition}{}", &given[..end], &given[end..]),
             None => given,
@@ -233,7 +266,10 @@ pub fn kept_text(text: &str) -> String {
     let (tokens, _) = crate::lexer::statement(text);
     let mut walk = Walk::new(&tokens);
     let mut head = Vec::new();
-    while let Some(token) = walk.peek().filter(|token| token.is_any(&["create", "temp", "temporary", "unique", "table", "index", "view"])) {
+    while let Some(token) = walk
+        .peek()
+        .filter(|token| token.is_any(&["create", "temp", "temporary", "unique", "table", "index", "view"]))
+    {
         if !token.is_any(&["temp", "temporary"]) {
             head.push(token.text.to_ascii_uppercase());
         }
@@ -252,7 +288,10 @@ pub fn kept_text(text: &str) -> String {
 fn renamed_table(text: &str, new: &str) -> String {
     let (tokens, _) = crate::lexer::statement(text);
     let mut walk = Walk::new(&tokens);
-    while walk.peek().is_some_and(|token| token.is_any(&["create", "temp", "temporary", "table", "if", "not", "exists"])) {
+    while walk
+        .peek()
+        .is_some_and(|token| token.is_any(&["create", "temp", "temporary", "table", "if", "not", "exists"]))
+    {
         walk.at += 1;
     }
     walk.path();
@@ -354,11 +393,16 @@ fn make_table(db: &Arc<Db>, create: &CreateTable) -> Outcome<()> {
     let with_references = db.state.lock().foreign_keys;
     match db.run(&create.engine_sql(with_references)) {
         // What it refers to may be made later: then it is not checked.
-        Err(_) if with_references && !create.table.foreign_keys.is_empty() => db.run(&create.engine_sql(false))?,
+        Err(_) if with_references && !create.table.foreign_keys.is_empty() => {
+            db.run(&create.engine_sql(false))?
+        }
         outcome => outcome?,
     }
     if create.query.is_some() {
-        let sql = format!("SELECT column_name, data_type FROM inlay_columns() WHERE table_name = {} ORDER BY column_index", literal(&create.table.name));
+        let sql = format!(
+            "SELECT column_name, data_type FROM inlay_columns() WHERE table_name = {} ORDER BY column_index",
+            literal(&create.table.name)
+        );
         let rows = db.rows(&sql, Vec::new())?;
         let word = |ty: &str| match ty {
             "BIGINT" | "INTEGER" | "HUGEINT" | "BOOLEAN" => "INT",
@@ -367,8 +411,13 @@ fn make_table(db: &Arc<Db>, create: &CreateTable) -> Outcome<()> {
             "BLOB" => "BLOB",
             _ => "NUM",
         };
-        let columns: Vec<String> = rows.iter().map(|row| format!("{} {}", row[0], word(&row[1].to_string()))).collect();
-        return db.keep_text("TABLE", &path, &format!("CREATE TABLE {}({})", create.table.name, columns.join(",")));
+        let columns: Vec<String> =
+            rows.iter().map(|row| format!("{} {}", row[0], word(&row[1].to_string()))).collect();
+        return db.keep_text(
+            "TABLE",
+            &path,
+            &format!("CREATE TABLE {}({})", create.table.name, columns.join(",")),
+        );
     }
     create.table.text.as_ref().map_or(Ok(()), |text| db.keep_text("TABLE", &path, text))
 }

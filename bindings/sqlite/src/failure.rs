@@ -148,11 +148,19 @@ fn undefined_function(message: &str) -> String {
 fn duplicate(message: &str) -> String {
     let name = quoted_in(message).into_iter().next().unwrap_or_default();
     let kind = message.split(' ').next().unwrap_or("table");
-    if kind == "column" { format!("duplicate column name: {name}") } else { format!("{kind} {name} already exists") }
+    if kind == "column" {
+        format!("duplicate column name: {name}")
+    } else {
+        format!("{kind} {name} already exists")
+    }
 }
 
 fn integer_overflow(message: String) -> String {
-    if message.contains("overflow") || message.contains("BIGINT") { "integer overflow".to_string() } else { message }
+    if message.contains("overflow") || message.contains("BIGINT") {
+        "integer overflow".to_string()
+    } else {
+        message
+    }
 }
 
 fn not_null(message: &str) -> String {
@@ -164,7 +172,8 @@ fn not_null(message: &str) -> String {
 
 /// `duplicate key (a, b) = (1, 2) violates the uniqueness of table "t"`.
 fn unique(message: &str) -> String {
-    let columns = message.split_once('(').and_then(|(_, rest)| rest.split_once(") = (")).map(|(names, _)| names);
+    let columns =
+        message.split_once('(').and_then(|(_, rest)| rest.split_once(") = (")).map(|(names, _)| names);
     let table = quoted_in(message).pop();
     match (columns, table) {
         (Some(columns), Some(table)) => {
@@ -262,6 +271,8 @@ impl Messages {
                 self.0.pop_front();
             }
         }
-        self.0.back().map_or((std::ptr::null(), std::ptr::null()), |(text, wide)| (text.as_ptr(), wide.as_ptr()))
+        self.0
+            .back()
+            .map_or((std::ptr::null(), std::ptr::null()), |(text, wide)| (text.as_ptr(), wide.as_ptr()))
     }
 }

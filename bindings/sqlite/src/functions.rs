@@ -10,7 +10,8 @@ use crate::pointers::{
 };
 use crate::value::{ANY, Cell, sqlite3_value, text_cell};
 use inlay::external::{
-    Callee, ExternalAggregate, ExternalFunction, ExternalStates, FunctionDefinition, FunctionKind, GroupedRows, Kept,
+    Callee, ExternalAggregate, ExternalFunction, ExternalStates, FunctionDefinition, FunctionKind,
+    GroupedRows, Kept,
 };
 use inlay::types::{Vector, VectorBuilder};
 use inlay::{Connection, Error, NullHandling, Result, Volatility};
@@ -184,7 +185,13 @@ impl Db {
         (registered.functions.clone(), registered.collations.keys().cloned().collect())
     }
 
-    fn create_function(&self, name: &str, arguments: c_int, flags: c_int, callee: Option<Callee>) -> Outcome<()> {
+    fn create_function(
+        &self,
+        name: &str,
+        arguments: c_int,
+        flags: c_int,
+        callee: Option<Callee>,
+    ) -> Outcome<()> {
         const DETERMINISTIC: c_int = 0x800;
         const ARGUMENTS_MAX: c_int = 127;
         const NAME_MAX: usize = 255;
@@ -228,12 +235,15 @@ struct Declared {
 
 fn create(connection: Handle<'_, sqlite3>, name: Option<String>, declared: Declared) -> c_int {
     let (Some(db), Some(name)) = (of(connection), name) else { return MISUSE };
-    let connected = Connected(Raw(connection.map_or(ptr::null_mut(), |c| ptr::from_ref(c).cast_mut().cast())));
+    let connected =
+        Connected(Raw(connection.map_or(ptr::null_mut(), |c| ptr::from_ref(c).cast_mut().cast())));
     db.checked(|| {
         let Declared { arguments, flags, scalar, step, last, user } = declared;
         let user = Arc::new(user);
         let callee = match (scalar, step, last) {
-            (Some(function), None, None) => Some(Callee::Scalar(Arc::new(Scalar { db: connected, function, user }))),
+            (Some(function), None, None) => {
+                Some(Callee::Scalar(Arc::new(Scalar { db: connected, function, user })))
+            }
             (None, Some(step), Some(last)) => {
                 Some(Callee::Aggregate(Arc::new(Aggregate { db: connected, step, last, user })))
             }
@@ -334,7 +344,12 @@ export! {
     fn sqlite3_aggregate_count(_context: Handle<'_, sqlite3_context>) -> c_int [0] { 0 }
 }
 
-fn collation(connection: Handle<'_, sqlite3>, name: Option<String>, user: User, function: Option<Compare>) -> c_int {
+fn collation(
+    connection: Handle<'_, sqlite3>,
+    name: Option<String>,
+    user: User,
+    function: Option<Compare>,
+) -> c_int {
     let (Some(db), Some(name)) = (of(connection), name) else { return MISUSE };
     db.checked(|| {
         let mut registered = db.registered.lock();
@@ -490,4 +505,3 @@ export! {
         }
     }
 }
-

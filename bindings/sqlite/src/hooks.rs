@@ -15,8 +15,14 @@ use std::time::Duration;
 type BusyHandler = unsafe extern "C" fn(*mut c_void, c_int) -> c_int;
 type ProgressHandler = unsafe extern "C" fn(*mut c_void) -> c_int;
 type Trace = unsafe extern "C" fn(c_uint, *mut c_void, *mut c_void, *mut c_void) -> c_int;
-type Authorizer =
-    unsafe extern "C" fn(*mut c_void, c_int, *const c_char, *const c_char, *const c_char, *const c_char) -> c_int;
+type Authorizer = unsafe extern "C" fn(
+    *mut c_void,
+    c_int,
+    *const c_char,
+    *const c_char,
+    *const c_char,
+    *const c_char,
+) -> c_int;
 type OldTrace = unsafe extern "C" fn(*mut c_void, *const c_char);
 type CommitHook = unsafe extern "C" fn(*mut c_void) -> c_int;
 type RollbackHook = unsafe extern "C" fn(*mut c_void);
@@ -106,9 +112,16 @@ pub fn progress(db: &Arc<Db>) -> Outcome<()> {
 }
 
 /// Asks the program whether something may be done. `true` if a column is to be read as NULL.
-fn ask(db: &Db, action: c_int, first: Option<&str>, second: Option<&str>, schema: Option<&str>) -> Outcome<c_int> {
+fn ask(
+    db: &Db,
+    action: c_int,
+    first: Option<&str>,
+    second: Option<&str>,
+    schema: Option<&str>,
+) -> Outcome<c_int> {
     let Some((function, data)) = db.hooks.lock().authorizer else { return Ok(OK) };
-    let texts: Vec<Option<CString>> = [first, second, schema, None].iter().map(|text| text.map(c_text)).collect();
+    let texts: Vec<Option<CString>> =
+        [first, second, schema, None].iter().map(|text| text.map(c_text)).collect();
     let pointer = |index: usize| texts[index].as_ref().map_or(ptr::null(), |text| text.as_ptr());
     // SAFETY: the program's function, called as it was declared; the texts live until it returns.
     let answer = unsafe { function(data.0, action, pointer(0), pointer(1), pointer(2), pointer(3)) };
@@ -127,7 +140,12 @@ pub fn authorize(db: &Db, action: c_int, first: Option<&str>, second: Option<&st
 }
 
 /// Fails unless a statement may read and write what it names.
-pub fn authorize_statement(db: &Db, tokens: &[Token<'_>], tables: &[Arc<Table>], changes: bool) -> Outcome<()> {
+pub fn authorize_statement(
+    db: &Db,
+    tokens: &[Token<'_>],
+    tables: &[Arc<Table>],
+    changes: bool,
+) -> Outcome<()> {
     const SELECT: c_int = 21;
     const READ: c_int = 20;
     if db.hooks.lock().authorizer.is_none() {
@@ -136,7 +154,9 @@ pub fn authorize_statement(db: &Db, tokens: &[Token<'_>], tables: &[Arc<Table>],
     let first = tokens.first();
     let target = tables.first().map(|table| table.name.as_str());
     if changes {
-        let action = [("delete", 9), ("update", 23)].iter().find(|(word, _)| first.is_some_and(|first| first.is(word)));
+        let action = [("delete", 9), ("update", 23)]
+            .iter()
+            .find(|(word, _)| first.is_some_and(|first| first.is(word)));
         authorize(db, action.map_or(18, |(_, action)| *action), target, None)?;
     }
     if tokens.iter().any(|token| token.is("select")) {
@@ -145,11 +165,19 @@ pub fn authorize_statement(db: &Db, tokens: &[Token<'_>], tables: &[Arc<Table>],
     let has_star = tokens.iter().any(|token| token.is_sign("*"));
     for table in tables {
         for column in &table.columns {
-            let named = || tokens.iter().any(|token| token.name().is_some_and(|name| name.eq_ignore_ascii_case(&column.name)));
+            let named = || {
+                tokens
+                    .iter()
+                    .any(|token| token.name().is_some_and(|name| name.eq_ignore_ascii_case(&column.name)))
+            };
             if (has_star || named()) && (!changes || named()) {
-                ask(db, READ, Some(&table.name), Some(&column.name), Some("main")).map_err(|failure| match failure.code {
-                    AUTH => failed(AUTH, format!("access to {}.{} is prohibited", table.name, column.name)),
-                    _ => failure,
+                ask(db, READ, Some(&table.name), Some(&column.name), Some("main")).map_err(|failure| {
+                    match failure.code {
+                        AUTH => {
+                            failed(AUTH, format!("access to {}.{} is prohibited", table.name, column.name))
+                        }
+                        _ => failure,
+                    }
                 })?;
             }
         }
@@ -191,7 +219,8 @@ pub fn after_rollback(db: &Arc<Db>) {
 }
 
 fn replaced<F>(place: &mut Option<(F, Raw)>, function: Option<F>, data: *mut c_void) -> *mut c_void {
-    std::mem::replace(place, function.map(|function| (function, Raw(data)))).map_or(ptr::null_mut(), |(_, data)| data.0)
+    std::mem::replace(place, function.map(|function| (function, Raw(data))))
+        .map_or(ptr::null_mut(), |(_, data)| data.0)
 }
 
 export! {

@@ -68,7 +68,9 @@ fn origin(tokens: &[Token<'_>], respell: &Respell<'_>) -> Option<Origin> {
         Kind::Text => Cell::Text(token.name()?),
         Kind::Blob => Cell::Blob(Vec::new()),
         Kind::Word if token.is("null") => Cell::Null,
-        Kind::Blank | Kind::Word | Kind::Quoted | Kind::Name | Kind::Parameter | Kind::Sign | Kind::Bad => return None,
+        Kind::Blank | Kind::Word | Kind::Quoted | Kind::Name | Kind::Parameter | Kind::Sign | Kind::Bad => {
+            return None;
+        }
     };
     Some(Origin::Literal(cell))
 }
@@ -80,7 +82,13 @@ pub fn updated(table: &Arc<Table>, path: String, tokens: &[Token<'_>], respell: 
     let behind = &tokens[set..];
     let mut depth = 0usize;
     let end = behind.iter().position(|token| {
-        depth = if token.is_sign("(") { depth + 1 } else if token.is_sign(")") { depth.saturating_sub(1) } else { depth };
+        depth = if token.is_sign("(") {
+            depth + 1
+        } else if token.is_sign(")") {
+            depth.saturating_sub(1)
+        } else {
+            depth
+        };
         depth == 0 && token.is_any(&["where", "from", "returning", "order", "limit"])
     });
     for part in parts(&behind[..end.unwrap_or(behind.len())]) {
@@ -132,7 +140,8 @@ fn head<'a, 't>(db: &Db, tokens: &'t [Token<'a>]) -> Outcome<Head<'a, 't>> {
         true => format!(" AS {}", ident(&walk.name().unwrap_or_default())),
         false => String::new(),
     };
-    let mut targets: Vec<usize> = (0..table.columns.len()).filter(|index| table.columns[*index].hidden == 0).collect();
+    let mut targets: Vec<usize> =
+        (0..table.columns.len()).filter(|index| table.columns[*index].hidden == 0).collect();
     let has_list = walk.peek().is_some_and(|token| token.is_sign("("));
     if has_list {
         let Some(inner) = walk.parenthesised() else { return Err(near(None)) };
@@ -152,7 +161,13 @@ fn head<'a, 't>(db: &Db, tokens: &'t [Token<'a>]) -> Outcome<Head<'a, 't>> {
     let mut depth = 0usize;
     let start = walk.at;
     let end = tokens.iter().enumerate().skip(start).position(|(index, token)| {
-        depth = if token.is_sign("(") { depth + 1 } else if token.is_sign(")") { depth.saturating_sub(1) } else { depth };
+        depth = if token.is_sign("(") {
+            depth + 1
+        } else if token.is_sign(")") {
+            depth.saturating_sub(1)
+        } else {
+            depth
+        };
         let is_conflict = token.is("on") && tokens.get(index + 1).is_some_and(|next| next.is("conflict"));
         depth == 0 && (is_conflict || token.is("returning"))
     });
@@ -181,7 +196,9 @@ pub fn insert(db: &Db, tokens: &[Token<'_>], respell: &mut Respell<'_>) -> Outco
         values(&head, respell, &mut given)?
     } else if first.is_some_and(|first| first.is("default")) {
         match head.table.rowid {
-            Some(rowid) => (vec![rowid], format!(" VALUES ({})", respell.hidden(Hidden::NextId)), LastId::Hidden(0)),
+            Some(rowid) => {
+                (vec![rowid], format!(" VALUES ({})", respell.hidden(Hidden::NextId)), LastId::Hidden(0))
+            }
             None => (Vec::new(), " DEFAULT VALUES".to_string(), LastId::OfTable),
         }
     } else {
@@ -194,7 +211,11 @@ pub fn insert(db: &Db, tokens: &[Token<'_>], respell: &mut Respell<'_>) -> Outco
     Ok(Insert { sql, given, last })
 }
 
-fn values(head: &Head<'_, '_>, respell: &mut Respell<'_>, given: &mut Given) -> Outcome<(Vec<usize>, String, LastId)> {
+fn values(
+    head: &Head<'_, '_>,
+    respell: &mut Respell<'_>,
+    given: &mut Given,
+) -> Outcome<(Vec<usize>, String, LastId)> {
     let mut walk = Walk::new(head.source);
     walk.word("values");
     let rowid = head.table.rowid;
@@ -261,10 +282,13 @@ fn check_width(head: &Head<'_, '_>, found: usize) -> Outcome<()> {
         return Ok(());
     }
     let name = &head.table.name;
-    Err(failed(ERROR, match head.has_list {
-        true => format!("{found} values for {wanted} columns"),
-        false => format!("table {name} has {wanted} columns but {found} values were supplied"),
-    }))
+    Err(failed(
+        ERROR,
+        match head.has_list {
+            true => format!("{found} values for {wanted} columns"),
+            false => format!("table {name} has {wanted} columns but {found} values were supplied"),
+        },
+    ))
 }
 
 /// Rows of a query, which are numbered on their way.
@@ -313,7 +337,9 @@ enum Fit {
 fn fit(column: &Column, cell: &Cell) -> Fit {
     let engine = column.engine.as_deref().unwrap_or_else(|| column.engine_type());
     let flexible = column.is_flexible();
-    if let (Cell::Text(text), Affinity::Integer | Affinity::Real | Affinity::Numeric) = (cell, column.affinity) {
+    if let (Cell::Text(text), Affinity::Integer | Affinity::Real | Affinity::Numeric) =
+        (cell, column.affinity)
+    {
         let trimmed = text.trim();
         if !trimmed.is_empty() && prefix_of(trimmed).len() == trimmed.len() && engine != "VARCHAR" {
             let number = numeric_of(trimmed);
@@ -325,13 +351,17 @@ fn fit(column: &Column, cell: &Cell) -> Fit {
     }
     let otherwise = |ty: &'static str| if flexible { Fit::Become(ty) } else { Fit::No };
     match (cell, engine) {
-        (Cell::Null, _) | (Cell::Integer(_), "BIGINT" | "DOUBLE" | "BOOLEAN") | (Cell::Real(_), "DOUBLE") => Fit::Yes,
+        (Cell::Null, _) | (Cell::Integer(_), "BIGINT" | "DOUBLE" | "BOOLEAN") | (Cell::Real(_), "DOUBLE") => {
+            Fit::Yes
+        }
         (Cell::Text(_), "VARCHAR") | (Cell::Blob(_), "BLOB") => Fit::Yes,
         (Cell::Integer(_), "VARCHAR") if column.affinity == Affinity::Text => Fit::Yes,
         (Cell::Real(real), "VARCHAR") if column.affinity == Affinity::Text => {
             Fit::As(Cell::Text(crate::value::real_text(*real)))
         }
-        (Cell::Real(real), "BIGINT") if real.fract() == 0.0 && real.abs() < 9.0e18 && column.affinity != Affinity::Blob => {
+        (Cell::Real(real), "BIGINT")
+            if real.fract() == 0.0 && real.abs() < 9.0e18 && column.affinity != Affinity::Blob =>
+        {
             Fit::As(Cell::Integer(*real as i64))
         }
         (Cell::Real(_), "BIGINT") if flexible => Fit::Widen("DOUBLE"),
@@ -355,8 +385,12 @@ impl Given {
             };
             let refused = || {
                 let declared = column.engine.as_deref().unwrap_or_else(|| column.engine_type());
-                let message =
-                    format!("column {}.{} of type {declared} cannot hold {}", self.table.name, column.name, cell.sql());
+                let message = format!(
+                    "column {}.{} of type {declared} cannot hold {}",
+                    self.table.name,
+                    column.name,
+                    cell.sql()
+                );
                 failed(MISMATCH, message)
             };
             match fit(column, &cell) {
@@ -369,7 +403,10 @@ impl Given {
                 Fit::Widen(ty) => changed |= self.alter(db, &column.name, ty)?,
                 Fit::Become(ty) => {
                     let name = ident(&column.name);
-                    let held = db.rows(&format!("SELECT 1 FROM {} WHERE {name} IS NOT NULL LIMIT 1", self.path), Vec::new())?;
+                    let held = db.rows(
+                        &format!("SELECT 1 FROM {} WHERE {name} IS NOT NULL LIMIT 1", self.path),
+                        Vec::new(),
+                    )?;
                     if !held.is_empty() {
                         return Err(refused());
                     }

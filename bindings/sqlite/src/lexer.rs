@@ -110,9 +110,8 @@ fn first(text: &str) -> (Kind, usize) {
         b'<' if matches!(next, b'<' | b'=' | b'>') => (Kind::Sign, 2),
         b'>' if matches!(next, b'>' | b'=') => (Kind::Sign, 2),
         b'=' | b'!' if next == b'=' => (Kind::Sign, 2),
-        b'(' | b')' | b',' | b';' | b'.' | b'+' | b'-' | b'*' | b'/' | b'%' | b'&' | b'|' | b'~' | b'<' | b'>' | b'=' => {
-            (Kind::Sign, 1)
-        }
+        b'(' | b')' | b',' | b';' | b'.' | b'+' | b'-' | b'*' | b'/' | b'%' | b'&' | b'|' | b'~' | b'<'
+        | b'>' | b'=' => (Kind::Sign, 1),
         _ => (Kind::Bad, text.chars().next().map_or(1, char::len_utf8)),
     }
 }
@@ -203,7 +202,10 @@ pub fn is_complete(text: &str) -> bool {
             return false;
         }
         let has_semicolon = rest.get(..end).is_some_and(|part| {
-            tokens(part).filter(|token| token.kind != Kind::Blank).last().is_some_and(|last| last.is_sign(";"))
+            tokens(part)
+                .filter(|token| token.kind != Kind::Blank)
+                .last()
+                .is_some_and(|last| last.is_sign(";"))
         });
         if !has_semicolon {
             return ended && found.is_empty();
@@ -242,7 +244,8 @@ impl<'a, 't> Walk<'a, 't> {
 
     /// Passes words, if they are the next.
     pub fn words(&mut self, words: &[&str]) -> bool {
-        let found = words.iter().enumerate().all(|(ahead, word)| self.nth(ahead).is_some_and(|token| token.is(word)));
+        let found =
+            words.iter().enumerate().all(|(ahead, word)| self.nth(ahead).is_some_and(|token| token.is(word)));
         self.at += if found { words.len() } else { 0 };
         found
     }

@@ -38,9 +38,12 @@ const ALL: [Own; 25] = [
     impure("sqlite_unixepoch", LogicalType::BigInt, clock::unixepoch),
     own("sqlite_printf", LogicalType::Varchar, printf),
     own("sqlite_hex", LogicalType::Varchar, |args| Ok(Cell::Text(hex(args)))),
-    own("sqlite_quote", LogicalType::Varchar, |args| Ok(Cell::Text(args.first().map_or(String::new(), Cell::sql)))),
+    own("sqlite_quote", LogicalType::Varchar, |args| {
+        Ok(Cell::Text(args.first().map_or(String::new(), Cell::sql)))
+    }),
     own("sqlite_char", LogicalType::Varchar, |args| {
-        let char = |cell: &Cell| u32::try_from(cell.integer()).ok().and_then(char::from_u32).unwrap_or('\u{fffd}');
+        let char =
+            |cell: &Cell| u32::try_from(cell.integer()).ok().and_then(char::from_u32).unwrap_or('\u{fffd}');
         Ok(Cell::Text(args.iter().map(char).collect()))
     }),
     impure("sqlite_random", LogicalType::BigInt, |_| Ok(Cell::Integer(random() as i64))),
@@ -55,7 +58,9 @@ const ALL: [Own; 25] = [
     }),
     own("sqlite_length", LogicalType::BigInt, length),
     own("sqlite_soundex", LogicalType::Varchar, |args| Ok(Cell::Text(soundex(args)))),
-    own("sqlite_library_version", LogicalType::Varchar, |_| Ok(Cell::Text(crate::absent::VERSION.to_string()))),
+    own("sqlite_library_version", LogicalType::Varchar, |_| {
+        Ok(Cell::Text(crate::absent::VERSION.to_string()))
+    }),
     own("sqlite_library_source", LogicalType::Varchar, |_| Ok(Cell::Text(crate::absent::SOURCE.to_string()))),
     own("sqlite_option_used", LogicalType::BigInt, |_| Ok(Cell::Integer(0))),
     own("sqlite_option_get", LogicalType::Varchar, |_| Ok(Cell::Null)),
@@ -117,7 +122,12 @@ pub fn install(database: &Database) -> Result<()> {
             is_variadic: true,
             volatility: if function.pure { Volatility::Immutable } else { Volatility::Volatile },
             null_handling: NullHandling::Special,
-            ..FunctionDefinition::of_host(function.name, FunctionKind::Scalar, Vec::new(), function.returns.clone())
+            ..FunctionDefinition::of_host(
+                function.name,
+                FunctionKind::Scalar,
+                Vec::new(),
+                function.returns.clone(),
+            )
         };
         let callee = Called { returns: function.returns.clone(), body: function.body };
         match database.create_function(definition, Callee::Scalar(Arc::new(callee))) {
@@ -160,14 +170,17 @@ fn length(args: &[Cell]) -> std::result::Result<Cell, String> {
     Ok(match args.first() {
         None | Some(Cell::Null) => Cell::Null,
         Some(Cell::Blob(bytes)) => Cell::Integer(bytes.len() as i64),
-        Some(Cell::Text(text)) => Cell::Integer(text.split('\0').next().unwrap_or_default().chars().count() as i64),
+        Some(Cell::Text(text)) => {
+            Cell::Integer(text.split('\0').next().unwrap_or_default().chars().count() as i64)
+        }
         Some(other) => Cell::Integer(other.text().map_or(0, |text| text.len() as i64)),
     })
 }
 
 fn soundex(args: &[Cell]) -> String {
     let text = args.first().and_then(Cell::text).unwrap_or_default();
-    let letters: Vec<u8> = text.iter().filter(|byte| byte.is_ascii_alphabetic()).map(u8::to_ascii_uppercase).collect();
+    let letters: Vec<u8> =
+        text.iter().filter(|byte| byte.is_ascii_alphabetic()).map(u8::to_ascii_uppercase).collect();
     let Some(&first) = letters.first() else { return "?000".to_string() };
     let code = |letter: u8| match letter {
         b'B' | b'F' | b'P' | b'V' => b'1',
@@ -316,7 +329,11 @@ fn one(out: &mut String, field: &Field, kind: char, value: &Cell) {
         'x' => field.put(out, &format!("{:x}", value.integer()), true),
         'X' => field.put(out, &format!("{:X}", value.integer()), true),
         'o' => field.put(out, &format!("{:o}", value.integer()), true),
-        'f' => field.put(out, &field.signed(format!("{:.*}", field.precision.unwrap_or(6), value.real_value())), true),
+        'f' => field.put(
+            out,
+            &field.signed(format!("{:.*}", field.precision.unwrap_or(6), value.real_value())),
+            true,
+        ),
         'e' | 'E' => {
             let made = format!("{:.*e}", field.precision.unwrap_or(6), value.real_value());
             let (digits, exponent) = made.split_once('e').unwrap_or((&made, "0"));
@@ -332,10 +349,10 @@ fn one(out: &mut String, field: &Field, kind: char, value: &Cell) {
         'q' => field.put(out, &cut(text()).replace('\'', "''"), false),
         'w' => field.put(out, &cut(text()).replace('"', "\"\""), false),
         'Q' => {
-            let made = if *value == Cell::Null { "NULL".to_string() } else { crate::lexer::literal(&cut(text())) };
+            let made =
+                if *value == Cell::Null { "NULL".to_string() } else { crate::lexer::literal(&cut(text())) };
             field.put(out, &made, false);
         }
         _ => field.put(out, &cut(text()), false),
     }
 }
-

@@ -33,7 +33,9 @@ pub fn load(db: &Db, schema: Option<&str>, name: &str) -> Outcome<Option<Table>>
          WHERE NOT internal AND lower(view_name) = lower($1) AND {place} ORDER BY 3 DESC LIMIT 1"
     );
     let found = db.rows(&sql, vec![name.into()])?;
-    let Some([own, comment, temporary, view, oid, database]) = found.first().and_then(|row| <&[Value; 6]>::try_from(&row[..]).ok()) else {
+    let Some([own, comment, temporary, view, oid, database]) =
+        found.first().and_then(|row| <&[Value; 6]>::try_from(&row[..]).ok())
+    else {
         return Ok(None);
     };
     let is_view = *view == Value::Boolean(true);
@@ -153,21 +155,33 @@ fn indexes(db: &Db, table: &Table) -> Outcome<Vec<Index>> {
         let given = text(&row[3]);
         let written = given.strip_prefix(MARK).map_or_else(|| text(&row[4]), str::to_string);
         let (tokens, _) = crate::lexer::statement(&written);
-        let inner = tokens.iter().position(|token| token.is_sign("(")).and_then(|start| {
-            Walk { tokens: &tokens, at: start }.parenthesised().map(<[_]>::to_vec)
-        });
+        let inner = tokens
+            .iter()
+            .position(|token| token.is_sign("("))
+            .and_then(|start| Walk { tokens: &tokens, at: start }.parenthesised().map(<[_]>::to_vec));
         let columns = inner.map_or_else(Vec::new, |inner| {
-            let column = |part: &[crate::lexer::Token<'_>]| match part.first().and_then(crate::lexer::Token::name) {
-                Some(name) if part.get(1).is_none_or(|next| next.is_any(&["asc", "desc", "collate"])) => Some(name),
-                _ => None,
-            };
+            let column =
+                |part: &[crate::lexer::Token<'_>]| match part.first().and_then(crate::lexer::Token::name) {
+                    Some(name) if part.get(1).is_none_or(|next| next.is_any(&["asc", "desc", "collate"])) => {
+                        Some(name)
+                    }
+                    _ => None,
+                };
             crate::lexer::parts(&inner).into_iter().map(column).collect()
         });
         let partial = tokens.iter().any(|token| token.is("where"));
-        found.push(Index { name: text(&row[0]), unique: row[1] == Value::Boolean(true), origin: "c", partial, columns });
+        found.push(Index {
+            name: text(&row[0]),
+            unique: row[1] == Value::Boolean(true),
+            origin: "c",
+            partial,
+            columns,
+        });
     }
     let automatic = table.keys.iter().filter(|(names, is_primary)| {
-        let is_rowid = table.rowid_name().is_some_and(|name| matches!(&names[..], [only] if only.eq_ignore_ascii_case(name)));
+        let is_rowid = table
+            .rowid_name()
+            .is_some_and(|name| matches!(&names[..], [only] if only.eq_ignore_ascii_case(name)));
         !(*is_primary && is_rowid)
     });
     let mut automatic: Vec<Index> = automatic
@@ -245,7 +259,8 @@ fn databases(db: &Db) -> Outcome<Rows> {
 }
 
 fn table_list(db: &Db) -> Outcome<Rows> {
-    let sql = "SELECT table_name, false FROM inlay_tables() WHERE database_name = current_database() OR temporary
+    let sql =
+        "SELECT table_name, false FROM inlay_tables() WHERE database_name = current_database() OR temporary
                UNION ALL SELECT view_name, true FROM inlay_views() WHERE NOT internal";
     let mut rows = Vec::new();
     for row in db.rows(sql, Vec::new())? {
@@ -331,7 +346,14 @@ const VALUES: [(&str, &str); 35] = [
 
 /// PRAGMAs that do something, or that check something and find it well.
 const DEEDS: [&str; 8] = [
-    "integrity_check", "quick_check", "optimize", "shrink_memory", "incremental_vacuum", "analysis_limit", "threads", "hard_heap_limit",
+    "integrity_check",
+    "quick_check",
+    "optimize",
+    "shrink_memory",
+    "incremental_vacuum",
+    "analysis_limit",
+    "threads",
+    "hard_heap_limit",
 ];
 
 /// Reads PRAGMA behind its word.
@@ -351,7 +373,17 @@ pub fn compile(db: &Arc<Db>, walk: &mut Walk<'_, '_>, compiled: &mut Compiled) -
     }
     hooks::authorize(db, 19, Some(&name), argument.as_deref())?;
     let sets = VALUES.iter().any(|(known, _)| *known == name) && argument.is_some();
-    let silent = sets && !matches!(name.as_str(), "journal_mode" | "locking_mode" | "busy_timeout" | "mmap_size" | "max_page_count" | "journal_size_limit" | "wal_autocheckpoint");
+    let silent = sets
+        && !matches!(
+            name.as_str(),
+            "journal_mode"
+                | "locking_mode"
+                | "busy_timeout"
+                | "mmap_size"
+                | "max_page_count"
+                | "journal_size_limit"
+                | "wal_autocheckpoint"
+        );
     let own = COLUMNS.iter().find(|(known, _)| *known == name);
     compiled.columns = match own {
         Some((_, columns)) => columns.iter().map(|column| Output::named(column)).collect(),
@@ -413,11 +445,14 @@ fn listed(db: &Arc<Db>, schema: Option<&str>, name: &str, argument: Option<&str>
         }
         ("database_list", _) => databases(db)?,
         ("function_list", _) => functions(db)?,
-        ("collation_list", _) => {
-            ["RTRIM", "NOCASE", "BINARY"].iter().enumerate().map(|(place, name)| vec![number(place), cell(*name)]).collect()
-        }
+        ("collation_list", _) => ["RTRIM", "NOCASE", "BINARY"]
+            .iter()
+            .enumerate()
+            .map(|(place, name)| vec![number(place), cell(*name)])
+            .collect(),
         ("pragma_list", _) => {
-            let mut names: Vec<&str> = COLUMNS.iter().map(|(name, _)| *name).chain(VALUES.iter().map(|(name, _)| *name)).collect();
+            let mut names: Vec<&str> =
+                COLUMNS.iter().map(|(name, _)| *name).chain(VALUES.iter().map(|(name, _)| *name)).collect();
             names.sort_unstable();
             names.into_iter().map(|name| vec![cell(name)]).collect()
         }
@@ -432,7 +467,8 @@ fn listed(db: &Arc<Db>, schema: Option<&str>, name: &str, argument: Option<&str>
 
 /// A number that belongs to the file. It is kept as the comment of the database.
 fn version(db: &Arc<Db>, name: &str, argument: Option<&str>) -> Outcome<Rows> {
-    let rows = db.rows("SELECT comment FROM inlay_databases() WHERE database_name = current_database()", Vec::new())?;
+    let rows = db
+        .rows("SELECT comment FROM inlay_databases() WHERE database_name = current_database()", Vec::new())?;
     let comment = rows.first().map(|row| text(&row[0])).unwrap_or_default();
     let known = comment.strip_prefix(MARK).unwrap_or_default();
     let mut pairs: Vec<(String, i64)> = known
@@ -454,7 +490,8 @@ fn version(db: &Arc<Db>, name: &str, argument: Option<&str>) -> Outcome<Rows> {
 }
 
 fn truth(text: &str) -> bool {
-    matches!(text.to_ascii_lowercase().as_str(), "1" | "on" | "yes" | "true") || text.parse::<i64>().is_ok_and(|number| number != 0)
+    matches!(text.to_ascii_lowercase().as_str(), "1" | "on" | "yes" | "true")
+        || text.parse::<i64>().is_ok_and(|number| number != 0)
 }
 
 /// A PRAGMA that has a value.
@@ -485,7 +522,9 @@ fn value(db: &Arc<Db>, name: &str, argument: Option<&str>, initial: &str) -> Out
             Ok(vec![vec![cell(to)]])
         }
         ("journal_mode", None) if in_memory => Ok(vec![vec![cell("memory")]]),
-        ("encoding" | "page_count" | "freelist_count" | "schema_version" | "data_version", Some(_)) => Ok(Vec::new()),
+        ("encoding" | "page_count" | "freelist_count" | "schema_version" | "data_version", Some(_)) => {
+            Ok(Vec::new())
+        }
         ("synchronous", Some(to)) => {
             let level = match to.to_ascii_lowercase().as_str() {
                 "off" | "0" => ("off", "0"),
@@ -505,7 +544,10 @@ fn value(db: &Arc<Db>, name: &str, argument: Option<&str>, initial: &str) -> Out
                 _ => to.to_string(),
             };
             state.told.insert(name.to_string(), to.clone());
-            let shows = matches!(name, "locking_mode" | "mmap_size" | "max_page_count" | "journal_size_limit" | "wal_autocheckpoint");
+            let shows = matches!(
+                name,
+                "locking_mode" | "mmap_size" | "max_page_count" | "journal_size_limit" | "wal_autocheckpoint"
+            );
             Ok(if shows { vec![vec![as_cell(&to)]] } else { Vec::new() })
         }
         (_, None) => Ok(vec![vec![as_cell(state.told.get(name).map_or(initial, String::as_str))]]),
@@ -516,7 +558,10 @@ fn value(db: &Arc<Db>, name: &str, argument: Option<&str>, initial: &str) -> Out
 pub fn function(db: &Arc<Db>, name: &str, argument: Option<&str>) -> Option<(Vec<String>, Rows)> {
     if let Some((_, columns)) = COLUMNS.iter().find(|(known, _)| *known == name) {
         let names = columns.iter().map(ToString::to_string).collect();
-        let takes = matches!(name, "table_info" | "table_xinfo" | "index_list" | "foreign_key_list" | "index_info" | "index_xinfo");
+        let takes = matches!(
+            name,
+            "table_info" | "table_xinfo" | "index_list" | "foreign_key_list" | "index_info" | "index_xinfo"
+        );
         if !takes || argument.is_some() {
             return Some((names, listed(db, None, name, argument).ok()?));
         }
@@ -541,4 +586,3 @@ pub fn function(db: &Arc<Db>, name: &str, argument: Option<&str>) -> Option<(Vec
     };
     Some((vec![name.to_string()], rows.ok()?))
 }
-

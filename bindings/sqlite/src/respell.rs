@@ -81,7 +81,10 @@ impl Parameters {
                 (Some(digits), None) => digits.parse().unwrap_or(0),
             };
             if number == 0 || number > PARAMETERS_MAX {
-                return Err(failed(ERROR, format!("variable number must be between ?1 and ?{PARAMETERS_MAX}")));
+                return Err(failed(
+                    ERROR,
+                    format!("variable number must be between ?1 and ?{PARAMETERS_MAX}"),
+                ));
             }
             if found.names.len() < number {
                 found.names.resize(number, None);
@@ -182,7 +185,8 @@ impl<'a> Respell<'a> {
 
     fn double_quoted(&self, tokens: &[Token<'_>], at: usize) -> String {
         let name = tokens[at].name().unwrap_or_default();
-        let touches_dot = |index: Option<usize>| index.and_then(|i| tokens.get(i)).is_some_and(|t| t.is_sign("."));
+        let touches_dot =
+            |index: Option<usize>| index.and_then(|i| tokens.get(i)).is_some_and(|t| t.is_sign("."));
         let is_name = self.names.defines
             || touches_dot(at.checked_sub(1))
             || touches_dot(Some(at + 1))
@@ -194,7 +198,8 @@ impl<'a> Respell<'a> {
 
     fn word(&mut self, tokens: &[Token<'_>], at: usize) -> Outcome<(String, usize)> {
         let (token, lower) = (&tokens[at], tokens[at].text.to_ascii_lowercase());
-        let is = |ahead: usize, words: &[&str]| tokens.get(at + ahead).is_some_and(|token| token.is_any(words));
+        let is =
+            |ahead: usize, words: &[&str]| tokens.get(at + ahead).is_some_and(|token| token.is_any(words));
         let before = at.checked_sub(1).map(|before| &tokens[before]);
         let same = || Ok((token.text.to_string(), at + 1));
         if before.is_some_and(|before| before.is_sign(".")) {
@@ -232,19 +237,24 @@ impl<'a> Respell<'a> {
     fn rowid(&self, lower: &str, tokens: &[Token<'_>], at: usize) -> String {
         let has_own = self.names.tables.iter().any(|table| table.position(lower).is_some());
         let alias = self.names.tables.iter().find_map(|table| table.rowid_name());
-        let is_item = at.checked_sub(1).is_some_and(|before| tokens[before].is_any(&["select", "distinct"]) || tokens[before].is_sign(","))
-            && tokens.get(at + 1).is_none_or(|next| next.is("from") || next.is_sign(","));
+        let is_item = at.checked_sub(1).is_some_and(|before| {
+            tokens[before].is_any(&["select", "distinct"]) || tokens[before].is_sign(",")
+        }) && tokens.get(at + 1).is_none_or(|next| next.is("from") || next.is_sign(","));
         match (has_own, alias) {
             (true, _) => tokens[at].text.to_string(),
             (false, Some(name)) => ident(name),
-            (false, None) if at.checked_sub(1).is_some_and(|before| tokens[before].is_sign(".")) => "rowid".to_string(),
+            (false, None) if at.checked_sub(1).is_some_and(|before| tokens[before].is_sign(".")) => {
+                "rowid".to_string()
+            }
             (false, None) if is_item => "(rowid + 1) AS rowid".to_string(),
             (false, None) => "(rowid + 1)".to_string(),
         }
     }
 
     fn collate(&self, tokens: &[Token<'_>], at: usize) -> Outcome<(String, usize)> {
-        let Some(name) = tokens.get(at + 1).and_then(Token::name) else { return Ok(("COLLATE".to_string(), at + 1)) };
+        let Some(name) = tokens.get(at + 1).and_then(Token::name) else {
+            return Ok(("COLLATE".to_string(), at + 1));
+        };
         match name.to_ascii_lowercase().as_str() {
             "binary" | "rtrim" => Ok((String::new(), at + 2)),
             "nocase" => Ok(("COLLATE NOCASE".to_string(), at + 2)),
@@ -264,7 +274,9 @@ impl<'a> Respell<'a> {
             let token = &tokens[end];
             if token.is_sign("(") {
                 depth += 1;
-            } else if token.is_sign(")") && depth == 0 || depth == 0 && token.is_any(&["offset", "returning", "union"]) {
+            } else if token.is_sign(")") && depth == 0
+                || depth == 0 && token.is_any(&["offset", "returning", "union"])
+            {
                 break;
             } else if token.is_sign(")") {
                 depth -= 1;
@@ -277,7 +289,8 @@ impl<'a> Respell<'a> {
         match comma {
             Some(comma) => {
                 let (offset, count) = (self.tokens(&tokens[at + 1..comma])?, &tokens[comma + 1..end]);
-                let count = if is_none(count) { String::new() } else { format!("LIMIT{} ", self.tokens(count)?) };
+                let count =
+                    if is_none(count) { String::new() } else { format!("LIMIT{} ", self.tokens(count)?) };
                 Ok((format!("{count}OFFSET{offset}"), end))
             }
             None if is_none(&tokens[at + 1..end]) => Ok((String::new(), end)),
@@ -287,7 +300,9 @@ impl<'a> Respell<'a> {
 
     /// A name with a parenthesis behind it.
     fn call(&mut self, lower: &str, tokens: &[Token<'_>], at: usize) -> Outcome<(String, usize)> {
-        let Some(length) = closing(&tokens[at + 1..]) else { return Ok((tokens[at].text.to_string(), at + 1)) };
+        let Some(length) = closing(&tokens[at + 1..]) else {
+            return Ok((tokens[at].text.to_string(), at + 1));
+        };
         let (inner, end) = (&tokens[at + 2..at + 1 + length], at + 2 + length);
         let arguments = if inner.is_empty() { Vec::new() } else { parts(inner) };
         let count = i32::try_from(arguments.len()).unwrap_or(-1);
@@ -307,7 +322,9 @@ impl<'a> Respell<'a> {
             ("last_insert_rowid", []) => (self.hidden(Hidden::LastRowid), end),
             ("changes", []) => (self.hidden(Hidden::Changes), end),
             ("total_changes", []) => (self.hidden(Hidden::TotalChanges), end),
-            ("likely" | "unlikely", [one]) | ("likelihood", [one, _]) => (format!("({})", self.tokens(one)?), end),
+            ("likely" | "unlikely", [one]) | ("likelihood", [one, _]) => {
+                (format!("({})", self.tokens(one)?), end)
+            }
             ("iif" | "if", [condition, yes, no]) => {
                 let (condition, yes, no) = (self.tokens(condition)?, self.tokens(yes)?, self.tokens(no)?);
                 (format!("(CASE WHEN{condition} THEN{yes} ELSE{no} END)"), end)
@@ -316,7 +333,14 @@ impl<'a> Respell<'a> {
                 let values = arguments.iter().map(|one| self.tokens(one)).collect::<Outcome<Vec<_>>>()?;
                 let nulls: Vec<String> = values.iter().map(|value| format!("({value}) IS NULL")).collect();
                 let function = if lower == "max" { "greatest" } else { "least" };
-                (format!("(CASE WHEN {} THEN NULL ELSE {function}({}) END)", nulls.join(" OR "), values.join(",")), end)
+                (
+                    format!(
+                        "(CASE WHEN {} THEN NULL ELSE {function}({}) END)",
+                        nulls.join(" OR "),
+                        values.join(",")
+                    ),
+                    end,
+                )
             }
             ("total", [one]) if !is_windowed => {
                 (format!("coalesce(sum(CAST({} AS DOUBLE)), 0e0)", self.tokens(one)?), end)
@@ -329,8 +353,12 @@ impl<'a> Respell<'a> {
                 let distinct = if distinct { "DISTINCT " } else { "" };
                 (format!("group_concat({distinct}CAST({value} AS VARCHAR){rest})"), end)
             }
-            ("glob", [pattern, text]) => (format!("({} GLOB {})", self.tokens(text)?, self.tokens(pattern)?), end),
-            ("like", [pattern, text]) => (format!("({} ILIKE {})", self.tokens(text)?, self.tokens(pattern)?), end),
+            ("glob", [pattern, text]) => {
+                (format!("({} GLOB {})", self.tokens(text)?, self.tokens(pattern)?), end)
+            }
+            ("like", [pattern, text]) => {
+                (format!("({} ILIKE {})", self.tokens(text)?, self.tokens(pattern)?), end)
+            }
             ("count", []) => ("count(*)".to_string(), end),
             _ => match OWN.iter().find(|(name, _)| *name == lower) {
                 Some((_, own)) => (format!("{own}({})", self.tokens(inner)?), end),
@@ -405,18 +433,36 @@ impl<'a> Respell<'a> {
             None if rows.is_empty() => " WHERE false".to_string(),
             None => String::new(),
         };
-        let has_alias = tokens.get(end).is_some_and(|next| {
-            next.is("as") || next.is_name() && !next.is_any(&BEHIND_TABLE)
-        });
+        let has_alias = tokens
+            .get(end)
+            .is_some_and(|next| next.is("as") || next.is_name() && !next.is_any(&BEHIND_TABLE));
         let alias = if has_alias { String::new() } else { format!(" AS {}", ident(lower)) };
-        Ok((format!("(SELECT {list} FROM (VALUES {}) AS v({all}){condition}){alias}", values.join(", ")), end))
+        Ok((
+            format!("(SELECT {list} FROM (VALUES {}) AS v({all}){condition}){alias}", values.join(", ")),
+            end,
+        ))
     }
 }
 
 /// Words that may follow a table without being its alias.
 const BEHIND_TABLE: [&str; 17] = [
-    "where", "order", "group", "having", "limit", "join", "inner", "left", "right", "full", "cross", "natural", "on",
-    "union", "except", "intersect", "using",
+    "where",
+    "order",
+    "group",
+    "having",
+    "limit",
+    "join",
+    "inner",
+    "left",
+    "right",
+    "full",
+    "cross",
+    "natural",
+    "on",
+    "union",
+    "except",
+    "intersect",
+    "using",
 ];
 
 fn is_rowid(lower: &str) -> bool {
@@ -425,13 +471,29 @@ fn is_rowid(lower: &str) -> bool {
 
 /// Words that a parenthesis may follow though they are no functions.
 fn is_keyword_before_parenthesis(lower: &str) -> bool {
-    matches!(lower, "is" | "limit" | "in" | "not" | "and" | "or" | "values" | "on" | "as" | "select" | "where" | "from" | "exists")
+    matches!(
+        lower,
+        "is" | "limit"
+            | "in"
+            | "not"
+            | "and"
+            | "or"
+            | "values"
+            | "on"
+            | "as"
+            | "select"
+            | "where"
+            | "from"
+            | "exists"
+    )
 }
 
 /// Whether something can end with a token that an operator follows.
 fn is_operand(token: &Token<'_>) -> bool {
     match token.kind {
-        Kind::Word => !token.is_any(&["and", "or", "not", "where", "on", "having", "when", "then", "else", "case", "select", "is"]),
+        Kind::Word => !token.is_any(&[
+            "and", "or", "not", "where", "on", "having", "when", "then", "else", "case", "select", "is",
+        ]),
         Kind::Sign => token.text == ")",
         Kind::Quoted | Kind::Name | Kind::Text | Kind::Blob | Kind::Number | Kind::Parameter => true,
         Kind::Blank | Kind::Bad => false,
@@ -451,20 +513,30 @@ fn clock(format: &str) -> String {
 
 fn blob(text: &str) -> String {
     let digits = text.get(2..text.len() - 1).unwrap_or_default();
-    let bytes: Vec<String> = digits.as_bytes().chunks(2).map(|pair| format!("\\x{}", String::from_utf8_lossy(pair))).collect();
+    let bytes: Vec<String> =
+        digits.as_bytes().chunks(2).map(|pair| format!("\\x{}", String::from_utf8_lossy(pair))).collect();
     format!("('{}'::BLOB)", bytes.concat())
 }
 
 /// A number as Inlay's: what has a point or an exponent is a DOUBLE, and what is no BIGINT, too.
 fn number(text: &str) -> String {
     if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
-        return u64::from_str_radix(digits, 16).map_or_else(|_| text.to_string(), |bits| (bits as i64).to_string());
+        return u64::from_str_radix(digits, 16)
+            .map_or_else(|_| text.to_string(), |bits| (bits as i64).to_string());
     }
     if text.contains(['e', 'E']) {
-        return if text.starts_with('.') { format!("0{text}") } else { text.replace(".e", "e").replace(".E", "E") };
+        return if text.starts_with('.') {
+            format!("0{text}")
+        } else {
+            text.replace(".e", "e").replace(".E", "E")
+        };
     }
     if text.contains('.') {
         return format!("{}{}e0", if text.starts_with('.') { "0" } else { "" }, text.trim_end_matches('.'));
     }
-    if text.parse::<i64>().is_ok() || text == "9223372036854775808" { text.to_string() } else { format!("{text}e0") }
+    if text.parse::<i64>().is_ok() || text == "9223372036854775808" {
+        text.to_string()
+    } else {
+        format!("{text}e0")
+    }
 }

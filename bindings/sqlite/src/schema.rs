@@ -151,8 +151,18 @@ pub struct CreateTable {
     pub query: Option<String>,
 }
 
-const CONSTRAINTS: [&str; 10] =
-    ["constraint", "primary", "not", "null", "unique", "check", "default", "collate", "references", "generated"];
+const CONSTRAINTS: [&str; 10] = [
+    "constraint",
+    "primary",
+    "not",
+    "null",
+    "unique",
+    "check",
+    "default",
+    "collate",
+    "references",
+    "generated",
+];
 
 impl CreateTable {
     /// Reads the tokens of CREATE TABLE; of another statement gives `None`.
@@ -167,8 +177,10 @@ impl CreateTable {
         }
         let if_not_exists = walk.words(&["if", "not", "exists"]);
         let Some((schema, name)) = walk.path() else { return Err(near(walk.peek())) };
-        let temporary = temporary || schema.as_deref().is_some_and(|schema| schema.eq_ignore_ascii_case("temp"));
-        let table = Table { name, temporary, text: Some(written(sql, tokens).to_string()), ..Table::default() };
+        let temporary =
+            temporary || schema.as_deref().is_some_and(|schema| schema.eq_ignore_ascii_case("temp"));
+        let table =
+            Table { name, temporary, text: Some(written(sql, tokens).to_string()), ..Table::default() };
         let mut made =
             Self { schema, if_not_exists, table, parts: Vec::new(), references: Vec::new(), query: None };
         if walk.word("as") {
@@ -329,7 +341,8 @@ impl CreateTable {
             ..ForeignKey::default()
         };
         if let Some(inner) = walk.parenthesised() {
-            key.referenced = parts(inner).iter().filter_map(|part| part.first().and_then(Token::name)).collect();
+            key.referenced =
+                parts(inner).iter().filter_map(|part| part.first().and_then(Token::name)).collect();
         }
         loop {
             if walk.word("on") {
@@ -342,7 +355,8 @@ impl CreateTable {
                     (&["restrict"][..], "RESTRICT"),
                     (&["no", "action"][..], "NO ACTION"),
                 ];
-                let found = action.iter().find(|(words, _)| walk.words(words)).map_or("NO ACTION", |(_, text)| text);
+                let found =
+                    action.iter().find(|(words, _)| walk.words(words)).map_or("NO ACTION", |(_, text)| text);
                 if of_update {
                     key.on_update = found.to_string();
                 } else {
@@ -374,11 +388,19 @@ impl CreateTable {
 
     /// Finds the column that is the row's number, and writes the primary key.
     fn finish(&mut self) -> Outcome<()> {
-        let primary: Vec<Vec<String>> =
-            self.table.keys.iter().filter(|(_, is_primary)| *is_primary).map(|(names, _)| names.clone()).collect();
+        let primary: Vec<Vec<String>> = self
+            .table
+            .keys
+            .iter()
+            .filter(|(_, is_primary)| *is_primary)
+            .map(|(names, _)| names.clone())
+            .collect();
         let Some(names) = primary.first() else { return Ok(()) };
         if primary.len() > 1 {
-            return Err(failed(ERROR, format!("table \"{}\" has more than one primary key", self.table.name)));
+            return Err(failed(
+                ERROR,
+                format!("table \"{}\" has more than one primary key", self.table.name),
+            ));
         }
         let list: Vec<String> = names.iter().map(|name| ident(name)).collect();
         self.parts.push(format!("PRIMARY KEY ({})", list.join(", ")));

@@ -3,7 +3,8 @@
 use crate::compile::{Compiled, Engine, Output, Work, compile};
 use crate::connection::{Db, free_if_last, of, sqlite3};
 use crate::failure::{
-    BUSY, CONSTRAINT_PRIMARYKEY, CONSTRAINT_UNIQUE, DONE, ERROR, Failure, MISUSE, OK, Outcome, ROW, export, failed, plain,
+    BUSY, CONSTRAINT_PRIMARYKEY, CONSTRAINT_UNIQUE, DONE, ERROR, Failure, MISUSE, OK, Outcome, ROW, export,
+    failed, plain,
 };
 use crate::hooks;
 use crate::insert::LastId;
@@ -197,10 +198,16 @@ impl Inner {
             }
             const AGAIN_MAX: i32 = 100;
             let is_key = failure.code == CONSTRAINT_UNIQUE || failure.code == CONSTRAINT_PRIMARYKEY;
-            let numbers = engine.hidden.iter().any(|hidden| matches!(hidden, Hidden::NextId | Hidden::IdOr(_)));
+            let numbers =
+                engine.hidden.iter().any(|hidden| matches!(hidden, Hidden::NextId | Hidden::IdOr(_)));
             if failure.primary() == BUSY && db.is_autocommit() && db.waits(start, turn) {
                 turn += 1;
-            } else if is_key && numbers && again < AGAIN_MAX && db.is_autocommit() && self.lost_number(db, &failure) {
+            } else if is_key
+                && numbers
+                && again < AGAIN_MAX
+                && db.is_autocommit()
+                && self.lost_number(db, &failure)
+            {
                 // Another connection took the number.
                 again += 1;
             } else {
@@ -231,9 +238,12 @@ impl Inner {
         let Work::Engine(engine) = &self.compiled.work else { return failure };
         if let (CONSTRAINT_UNIQUE, Some(given)) = (failure.code, &engine.given) {
             let columns = failure.message.trim_start_matches("UNIQUE constraint failed: ");
-            let names: Vec<&str> = columns.split(", ").map(|name| name.rsplit('.').next().unwrap_or(name)).collect();
+            let names: Vec<&str> =
+                columns.split(", ").map(|name| name.rsplit('.').next().unwrap_or(name)).collect();
             let is_primary = given.table.keys.iter().any(|(key, is_primary)| {
-                *is_primary && key.len() == names.len() && key.iter().zip(&names).all(|(a, b)| a.eq_ignore_ascii_case(b))
+                *is_primary
+                    && key.len() == names.len()
+                    && key.iter().zip(&names).all(|(a, b)| a.eq_ignore_ascii_case(b))
             });
             if is_primary {
                 failure.code = CONSTRAINT_PRIMARYKEY;
@@ -261,7 +271,8 @@ impl Inner {
         hooks::before_change(db)?;
         let answer = engine.prepared.execute_with(&parameters, host.as_ref())?;
         let gives = !self.compiled.columns.is_empty();
-        let changed = if gives { answer.row_count() as i64 } else { answer.changed_rows().unwrap_or(0) as i64 };
+        let changed =
+            if gives { answer.row_count() as i64 } else { answer.changed_rows().unwrap_or(0) as i64 };
         changed_rows(db, engine, changed, &ids)?;
         if !gives {
             return Ok(None);
@@ -305,7 +316,9 @@ fn parameters(db: &Arc<Db>, engine: &Engine, bound: &[Cell], ids: &mut Ids) -> O
                 None | Some(Cell::Null) => take()?,
                 Some(Cell::Integer(id)) => *id,
                 Some(Cell::Real(real)) if real.fract() == 0.0 => *real as i64,
-                Some(Cell::Text(text)) if text.trim().parse::<i64>().is_ok() => crate::value::integer_of(text),
+                Some(Cell::Text(text)) if text.trim().parse::<i64>().is_ok() => {
+                    crate::value::integer_of(text)
+                }
                 Some(Cell::Real(_) | Cell::Text(_) | Cell::Blob(_)) => {
                     return Err(failed(crate::failure::MISMATCH, "datatype mismatch"));
                 }
@@ -445,7 +458,13 @@ pub fn prepare(db: &Arc<Db>, text: &str) -> Outcome<(*mut sqlite3_stmt, usize)> 
     Ok((pointer, end))
 }
 
-fn prepare_bytes(connection: Handle<'_, sqlite3>, sql: *const c_char, bytes: c_int, place: *mut *mut sqlite3_stmt, tail: *mut *const c_char) -> c_int {
+fn prepare_bytes(
+    connection: Handle<'_, sqlite3>,
+    sql: *const c_char,
+    bytes: c_int,
+    place: *mut *mut sqlite3_stmt,
+    tail: *mut *const c_char,
+) -> c_int {
     put(place, std::ptr::null_mut());
     put(tail, sql);
     let Some(db) = of(connection) else { return MISUSE };
@@ -627,14 +646,18 @@ pub fn execute(
         let (pointer, used) = prepare(db, rest)?;
         rest = rest.get(used..).unwrap_or_default();
         let Some(statement) = behind(pointer) else { continue };
-        let outcome = plain(Err(failed(crate::failure::INTERNAL, "a defect of Inlay")), || run_all(statement, each));
+        let outcome =
+            plain(Err(failed(crate::failure::INTERNAL, "a defect of Inlay")), || run_all(statement, each));
         finalize(pointer);
         outcome?;
     }
     Ok(())
 }
 
-fn run_all(statement: &sqlite3_stmt, each: &mut dyn FnMut(&[Output], &[Box<sqlite3_value>]) -> bool) -> Outcome<()> {
+fn run_all(
+    statement: &sqlite3_stmt,
+    each: &mut dyn FnMut(&[Output], &[Box<sqlite3_value>]) -> bool,
+) -> Outcome<()> {
     while statement.step()? == ROW {
         // Taken out, as the program may look at the statement.
         let (columns, row) = {
@@ -647,4 +670,3 @@ fn run_all(statement: &sqlite3_stmt, each: &mut dyn FnMut(&[Output], &[Box<sqlit
     }
     Ok(())
 }
-

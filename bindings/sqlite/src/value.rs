@@ -2,9 +2,9 @@
 
 use crate::failure::export;
 use crate::pointers::{Handle, release, slice_of};
+use inlay::Value;
 use inlay::types::nearest::nearest_f64;
 use inlay::types::{Field, LogicalType};
-use inlay::Value;
 use std::cell::OnceCell;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::{Arc, LazyLock};
@@ -209,7 +209,13 @@ pub fn integer_of(text: &str) -> i64 {
     match digits.parse() {
         Ok(number) => number,
         Err(_) if end == start => 0,
-        Err(_) => if digits.starts_with('-') { i64::MIN } else { i64::MAX },
+        Err(_) => {
+            if digits.starts_with('-') {
+                i64::MIN
+            } else {
+                i64::MAX
+            }
+        }
     }
 }
 
