@@ -268,14 +268,16 @@ fn engine(
         if rest.first().is_some_and(|token| token.is("or")) {
             rest = rest.get(2..).unwrap_or_default();
         }
-        if let Some(table) = tables.first() {
-            let mut walk = Walk::new(rest);
-            let path = walk.path().map(|(schema, name)| crate::schema::qualified(schema.as_deref(), &name));
-            given = path
-                .map(|path| updated(table, path, rest, &respell))
-                .filter(|given| !given.values.is_empty());
+        let mut walk = Walk::new(rest);
+        let path = walk.path().map(|(schema, name)| crate::schema::qualified(schema.as_deref(), &name));
+        match (tables.first(), path) {
+            (Some(table), Some(path)) => {
+                let (values, text) = updated(db, table, path, rest, &mut respell)?;
+                given = Some(values).filter(|given| !given.values.is_empty());
+                text
+            }
+            _ => format!("UPDATE{}", respell.tokens(rest)?),
         }
-        format!("UPDATE{}", respell.tokens(rest)?)
     } else {
         respell.tokens(tokens)?
     };

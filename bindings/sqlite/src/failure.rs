@@ -87,6 +87,13 @@ impl From<Error> for Failure {
             ErrorKind::TransactionState => failed(ERROR, transaction(message)),
             ErrorKind::FileAccess | ErrorKind::Forbidden => failed(AUTH, message),
             ErrorKind::Internal => failed(INTERNAL, message),
+            ErrorKind::External if message.ends_with("out of memory") => failed(NOMEM, "out of memory"),
+            ErrorKind::External if message.ends_with("string or blob too big") => {
+                failed(TOOBIG, "string or blob too big")
+            }
+            ErrorKind::External if message.starts_with("column ") && message.contains(" cannot hold ") => {
+                failed(MISMATCH, message)
+            }
             ErrorKind::Grouping
             | ErrorKind::Windowing
             | ErrorKind::Bind
@@ -136,13 +143,12 @@ fn word_at(place: &str) -> Option<String> {
 }
 
 fn undefined_function(message: &str) -> String {
-    let name = message.split_once('(').map_or(message, |(before, _)| before);
-    let name = name.rsplit([' ', '"']).find(|part| !part.is_empty()).unwrap_or(name);
-    if message.contains("does not exist") && !message.contains(" takes ") {
-        format!("no such function: {name}")
-    } else {
-        format!("wrong number of arguments to function {name}()")
+    if let Some(name) = quoted_in(message).first().filter(|_| message.contains("does not exist")) {
+        return format!("no such function: {name}");
     }
+    let before = message.split_once('(').map_or(message, |(before, _)| before);
+    let name = before.rsplit(' ').next().unwrap_or(before);
+    format!("wrong number of arguments to function {name}()")
 }
 
 fn duplicate(message: &str) -> String {

@@ -75,9 +75,59 @@ fn origin(tokens: &[Token<'_>], respell: &Respell<'_>) -> Option<Origin> {
     Some(Origin::Literal(cell))
 }
 
-/// Values that UPDATE gives columns.
-pub fn updated(table: &Arc<Table>, path: String, tokens: &[Token<'_>], respell: &Respell<'_>) -> Given {
+/// A value of the kind that an expression has, as far as that is known without a row.
+fn sample(db: &Db, expression: &str, from: &str) -> Option<Cell> {
+    let prepared = db.engine().ok()?.prepare(&format!("SELECT {expression}{from}")).ok()?;
+    let columns = prepared.describe(None).ok()?.columns?;
+    sample_of(&columns.first()?.1)
+}
+
+/// A value of a kind.
+fn sample_of(ty: &inlay::types::LogicalType) -> Option<Cell> {
+    use inlay::types::LogicalType as T;
+    match ty {
+        T::Varchar => Some(Cell::Text("x".to_string())),
+        T::Blob => Some(Cell::Blob(Vec::new())),
+        T::Double | T::Real | T::Decimal { .. } => Some(Cell::Real(0.5)),
+        other if other.is_integer() || *other == T::Boolean => Some(Cell::Integer(1)),
+        _ => None,
+    }
+}
+
+/// An expression on its way into a column: a number with a fraction is none for integers.
+fn fitted(
+    db: &Db,
+    table: &Table,
+    index: usize,
+    text: String,
+    from: &str,
+    given: &mut Vec<(usize, Origin)>,
+) -> String {
+    let column = &table.columns[index];
+    if column.is_flexible() {
+        given.extend(sample(db, &text, from).map(|cell| (index, Origin::Literal(cell))));
+        return text;
+    }
+    let is_integer = column.engine.as_deref().unwrap_or_else(|| column.engine_type()) == "BIGINT";
+    match is_integer && !matches!(sample(db, &text, from), Some(Cell::Integer(_))) {
+        true => format!(
+            "sqlite_fit_integer({text}, {})",
+            crate::lexer::literal(&format!("{}.{}", table.name, column.name))
+        ),
+        false => text,
+    }
+}
+
+/// Values that UPDATE gives columns, and its text as the engine's.
+pub fn updated(
+    db: &Db,
+    table: &Arc<Table>,
+    path: String,
+    tokens: &[Token<'_>],
+    respell: &mut Respell<'_>,
+) -> Outcome<(Given, String)> {
     let mut values = Vec::new();
+    let mut list = Vec::new();
     let set = tokens.iter().position(|token| token.is("set")).map_or(tokens.len(), |place| place + 1);
     let behind = &tokens[set..];
     let mut depth = 0usize;
@@ -91,16 +141,27 @@ pub fn updated(table: &Arc<Table>, path: String, tokens: &[Token<'_>], respell: 
         };
         depth == 0 && token.is_any(&["where", "from", "returning", "order", "limit"])
     });
-    for part in parts(&behind[..end.unwrap_or(behind.len())]) {
-        if let [name, sign, value @ ..] = part
-            && sign.is_sign("=")
-            && let Some(column) = name.name().and_then(|name| table.position(&name))
-            && let Some(origin) = origin(value, respell)
-        {
-            values.push((column, origin));
+    let end = end.unwrap_or(behind.len());
+    let from = format!(" FROM {path}");
+    for part in parts(&behind[..end]) {
+        let column = match part {
+            [name, sign, ..] if sign.is_sign("=") => name.name().and_then(|name| table.position(&name)),
+            _ => None,
+        };
+        let Some(column) = column else {
+            list.push(respell.tokens(part)?);
+            continue;
+        };
+        let value = part.get(2..).unwrap_or_default();
+        let mut text = respell.tokens(value)?;
+        match origin(value, respell) {
+            Some(origin) => values.push((column, origin)),
+            None => text = fitted(db, table, column, text, &from, &mut values),
         }
+        list.push(format!("{} = {text}", ident(&table.columns[column].name)));
     }
-    Given { table: Arc::clone(table), path, values }
+    let (head, rest) = (respell.tokens(&tokens[..set])?, respell.tokens(&behind[end..])?);
+    Ok((Given { table: Arc::clone(table), path, values }, format!("UPDATE{head} {}{rest}", list.join(", "))))
 }
 
 /// What INSERT is, read from its tokens.
@@ -193,7 +254,7 @@ pub fn insert(db: &Db, tokens: &[Token<'_>], respell: &mut Respell<'_>) -> Outco
     let mut given = Given { table: Arc::clone(&head.table), path: head.path.clone(), values: Vec::new() };
     let first = head.source.first();
     let (columns, source, last) = if first.is_some_and(|first| first.is("values")) {
-        values(&head, respell, &mut given)?
+        values(db, &head, respell, &mut given)?
     } else if first.is_some_and(|first| first.is("default")) {
         match head.table.rowid {
             Some(rowid) => {
@@ -202,7 +263,7 @@ pub fn insert(db: &Db, tokens: &[Token<'_>], respell: &mut Respell<'_>) -> Outco
             None => (Vec::new(), " DEFAULT VALUES".to_string(), LastId::OfTable),
         }
     } else {
-        query(&head, respell)?
+        query(db, &head, respell, &mut given)?
     };
     let names: Vec<String> = columns.iter().map(|index| ident(&head.table.columns[*index].name)).collect();
     let list = if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) };
@@ -212,6 +273,7 @@ pub fn insert(db: &Db, tokens: &[Token<'_>], respell: &mut Respell<'_>) -> Outco
 }
 
 fn values(
+    db: &Db,
     head: &Head<'_, '_>,
     respell: &mut Respell<'_>,
     given: &mut Given,
@@ -243,10 +305,12 @@ fn values(
                 last = id;
                 continue;
             }
-            if let Some(from) = from {
-                given.values.push((head.targets[index], from));
+            let mut text = respell.tokens(item)?;
+            match from {
+                Some(from) => given.values.push((head.targets[index], from)),
+                None => text = fitted(db, &head.table, head.targets[index], text, "", &mut given.values),
             }
-            row.push(respell.tokens(item)?);
+            row.push(text);
         }
         rows.push(format!("({})", row.join(", ")));
         if !walk.sign(",") {
@@ -292,32 +356,58 @@ fn check_width(head: &Head<'_, '_>, found: usize) -> Outcome<()> {
 }
 
 /// Rows of a query, which are numbered on their way.
-fn query(head: &Head<'_, '_>, respell: &mut Respell<'_>) -> Outcome<(Vec<usize>, String, LastId)> {
+fn query(
+    db: &Db,
+    head: &Head<'_, '_>,
+    respell: &mut Respell<'_>,
+    given: &mut Given,
+) -> Outcome<(Vec<usize>, String, LastId)> {
     if head.source.is_empty() {
         return Err(near(head.rest.first()));
     }
     let text = respell.tokens(head.source)?;
-    let Some(rowid) = head.table.rowid else { return Ok((head.targets.clone(), text, LastId::OfTable)) };
-    let place = head.targets.iter().position(|target| *target == rowid);
+    let shape = db.engine()?.prepare(text.trim_start())?.describe(None)?.columns.unwrap_or_default();
+    check_width(head, shape.len())?;
+    let mut items = Vec::with_capacity(shape.len());
+    let mut is_plain = true;
+    let place = head.table.rowid.and_then(|rowid| head.targets.iter().position(|target| *target == rowid));
     let hidden = respell.hidden.len();
-    let next = format!("{} + row_number() OVER () - 1", respell.hidden(Hidden::NextId));
-    let names: Vec<String> = (0..head.targets.len()).map(|index| format!("c{index}")).collect();
-    let list = names.join(", ");
-    Ok(match place {
-        Some(place) => {
-            let item = |(index, name): (usize, &String)| match index == place {
-                true => format!("coalesce({name}, {next})"),
-                false => name.clone(),
-            };
-            let items: Vec<String> = names.iter().enumerate().map(item).collect();
-            let text = format!(" SELECT {} FROM ({text}) AS s({list})", items.join(", "));
-            (head.targets.clone(), text, LastId::Greatest)
-        }
-        None => {
+    let next =
+        head.table.rowid.map(|_| format!("{} + row_number() OVER () - 1", respell.hidden(Hidden::NextId)));
+    for (index, ((_, ty), target)) in shape.iter().zip(&head.targets).enumerate() {
+        let (name, column) = (format!("c{index}"), &head.table.columns[*target]);
+        let engine = column.engine.as_deref().unwrap_or_else(|| column.engine_type());
+        let cell = sample_of(ty);
+        items.push(match (&next, &cell) {
+            (Some(next), _) if Some(index) == place => format!("coalesce({name}, {next})"),
+            (_, Some(Cell::Integer(_))) if engine == "BIGINT" => name,
+            _ if engine == "BIGINT" && !column.is_flexible() => {
+                is_plain = false;
+                format!(
+                    "sqlite_fit_integer({name}, {})",
+                    crate::lexer::literal(&format!("{}.{}", head.table.name, column.name))
+                )
+            }
+            (_, Some(cell)) if column.is_flexible() => {
+                given.values.push((*target, Origin::Literal(cell.clone())));
+                name
+            }
+            _ => name,
+        });
+    }
+    let names: Vec<String> = (0..shape.len()).map(|index| format!("c{index}")).collect();
+    let source =
+        |items: &[String]| format!(" SELECT {} FROM ({text}) AS s({})", items.join(", "), names.join(", "));
+    Ok(match (head.table.rowid, next, place) {
+        (Some(rowid), Some(next), None) => {
             let mut columns = head.targets.clone();
             columns.insert(0, rowid);
-            (columns, format!(" SELECT {next}, s.* FROM ({text}) AS s({list})"), LastId::FromHidden(hidden))
+            items.insert(0, next);
+            (columns, source(&items), LastId::FromHidden(hidden))
         }
+        (Some(_), _, _) => (head.targets.clone(), source(&items), LastId::Greatest),
+        (None, _, _) if is_plain => (head.targets.clone(), text, LastId::OfTable),
+        (None, _, _) => (head.targets.clone(), source(&items), LastId::OfTable),
     })
 }
 

@@ -170,11 +170,12 @@ pub fn statement(text: &str) -> (Vec<Token<'_>>, usize) {
     let mut found: Vec<Token<'_>> = Vec::new();
     let mut cases = 0usize;
     let mut body = false;
+    let mut closes_case = false;
     for token in tokens(text).filter(|token| token.kind != Kind::Blank) {
         if token.is_sign(";") {
             let is_trigger = found.first().is_some_and(|first| first.is("create"))
                 && found.iter().take(4).any(|token| token.is("trigger"));
-            let ends = found.last().is_some_and(|last| last.is("end")) && cases == 0;
+            let ends = found.last().is_some_and(|last| last.is("end")) && !closes_case;
             if !is_trigger || !body || ends {
                 return (found, token.end());
             }
@@ -182,9 +183,10 @@ pub fn statement(text: &str) -> (Vec<Token<'_>>, usize) {
         if token.is("begin") {
             body = true;
         }
+        closes_case = token.is("end") && cases > 0;
         if token.is("case") {
             cases += 1;
-        } else if token.is("end") && cases > 0 {
+        } else if closes_case {
             cases -= 1;
         }
         found.push(token);

@@ -28,7 +28,8 @@ const fn impure(name: &'static str, returns: LogicalType, body: Body) -> Own {
     Own { name, returns, pure: false, body }
 }
 
-const ALL: [Own; 25] = [
+const ALL: [Own; 26] = [
+    own("sqlite_fit_integer", LogicalType::BigInt, fit_integer),
     own("sqlite_typeof", LogicalType::Varchar, kind),
     impure("sqlite_strftime", LogicalType::Varchar, clock::strftime),
     impure("sqlite_date", LogicalType::Varchar, |args| clock::formatted("%Y-%m-%d", args)),
@@ -137,6 +138,24 @@ pub fn install(database: &Database) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// A value on its way into a column of integers, and the name of the column.
+fn fit_integer(args: &[Cell]) -> std::result::Result<Cell, String> {
+    let (value, name) =
+        (args.first().unwrap_or(&Cell::Null), args.get(1).and_then(Cell::text).unwrap_or_default());
+    let number = match value {
+        Cell::Text(text) if crate::value::prefix_of(text).len() == text.trim().len() => numeric_of(text),
+        other => other.clone(),
+    };
+    match number {
+        Cell::Null | Cell::Integer(_) => Ok(number),
+        Cell::Real(real) if real.fract() == 0.0 && real.abs() < 9.0e18 => Ok(Cell::Integer(real as i64)),
+        Cell::Real(_) | Cell::Text(_) | Cell::Blob(_) => {
+            let name = String::from_utf8_lossy(&name).into_owned();
+            Err(format!("column {name} of type BIGINT cannot hold {}", value.sql()))
+        }
+    }
 }
 
 fn kind(args: &[Cell]) -> std::result::Result<Cell, String> {

@@ -77,9 +77,9 @@ pub fn load(db: &Db, schema: Option<&str>, name: &str) -> Outcome<Option<Table>>
 
 /// Keys of a table that was made in another language.
 fn keys_of_engine(db: &Db, name: &str, table: &mut Table) -> Outcome<()> {
-    let sql = "SELECT constraint_type, unnest(constraint_column_names) FROM inlay_constraints()
-               WHERE table_name = $1 AND constraint_type = 'PRIMARY KEY'";
-    let names: Vec<String> = db.rows(sql, vec![name.into()])?.iter().map(|row| text(&row[1])).collect();
+    let sql = "SELECT column_name FROM inlay_key_columns()
+               WHERE table_name = $1 AND constraint_type = 'PRIMARY KEY' ORDER BY ordinal_position";
+    let names: Vec<String> = db.rows(sql, vec![name.into()])?.iter().map(|row| text(&row[0])).collect();
     for (place, name) in names.iter().enumerate() {
         if let Some(index) = table.position(name) {
             table.columns[index].key = place + 1;
@@ -149,11 +149,11 @@ struct Index {
 }
 
 fn indexes(db: &Db, table: &Table) -> Outcome<Vec<Index>> {
-    let sql = "SELECT index_name, is_unique, expressions, comment, sql FROM inlay_indexes() WHERE lower(table_name) = lower($1) ORDER BY index_oid DESC";
+    let sql = "SELECT index_name, is_unique, comment, sql FROM inlay_indexes() WHERE lower(table_name) = lower($1) ORDER BY index_oid DESC";
     let mut found = Vec::new();
     for row in db.rows(sql, vec![table.name.as_str().into()])? {
-        let given = text(&row[3]);
-        let written = given.strip_prefix(MARK).map_or_else(|| text(&row[4]), str::to_string);
+        let given = text(&row[2]);
+        let written = given.strip_prefix(MARK).map_or_else(|| text(&row[3]), str::to_string);
         let (tokens, _) = crate::lexer::statement(&written);
         let inner = tokens
             .iter()

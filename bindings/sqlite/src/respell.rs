@@ -129,6 +129,10 @@ impl<'a> Respell<'a> {
         });
         let mut words: HashSet<String> =
             bare.filter_map(|(_, token)| token.name()).map(|name| name.to_lowercase()).collect();
+        // The table of all tables is the engine's, and has its columns.
+        if tokens.iter().filter_map(Token::name).any(|name| is_schema_table(&name)) {
+            words.extend(["type", "name", "tbl_name", "rootpage", "sql", SCHEMA_TABLE].map(str::to_string));
+        }
         for table in &names.tables {
             words.insert(table.name.to_lowercase());
             words.extend(table.columns.iter().map(|column| column.name.to_lowercase()));
@@ -241,6 +245,10 @@ impl<'a> Respell<'a> {
             tokens[before].is_any(&["select", "distinct"]) || tokens[before].is_sign(",")
         }) && tokens.get(at + 1).is_none_or(|next| next.is("from") || next.is_sign(","));
         match (has_own, alias) {
+            // Its rows come in the order in which they were made.
+            (false, _) if self.names.tables.is_empty() && self.words.contains(SCHEMA_TABLE) => {
+                "(1 + 0)".to_string()
+            }
             (true, _) => tokens[at].text.to_string(),
             (false, Some(name)) => ident(name),
             (false, None) if at.checked_sub(1).is_some_and(|before| tokens[before].is_sign(".")) => {
@@ -464,6 +472,14 @@ const BEHIND_TABLE: [&str; 17] = [
     "intersect",
     "using",
 ];
+
+/// What stands for the table of all tables among the words of a statement.
+const SCHEMA_TABLE: &str = "sqlite_master";
+
+fn is_schema_table(name: &str) -> bool {
+    let names = ["sqlite_master", "sqlite_schema", "sqlite_temp_master", "sqlite_temp_schema"];
+    names.iter().any(|known| name.eq_ignore_ascii_case(known))
+}
 
 fn is_rowid(lower: &str) -> bool {
     matches!(lower, "rowid" | "oid" | "_rowid_")

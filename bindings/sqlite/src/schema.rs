@@ -86,9 +86,21 @@ impl Column {
             Affinity::Text => "VARCHAR",
             Affinity::Numeric if upper.contains("BOOL") => "BIGINT",
             Affinity::Numeric if upper.contains("DATE") || upper.contains("TIME") => "VARCHAR",
-            Affinity::Numeric => "DOUBLE",
-            Affinity::Blob if upper.is_empty() => "VARCHAR",
+            // Digits behind the point are declared.
+            Affinity::Numeric if upper.contains(',') => "DOUBLE",
+            Affinity::Numeric => "BIGINT",
+            Affinity::Blob if upper.is_empty() => self.default_type(),
             Affinity::Blob => "BLOB",
+        }
+    }
+
+    /// The type of the default, for a column without one.
+    fn default_type(&self) -> &'static str {
+        let default = self.default.as_deref().unwrap_or_default();
+        match () {
+            () if default.parse::<i64>().is_ok() => "BIGINT",
+            () if default.parse::<f64>().is_ok() => "DOUBLE",
+            () => "VARCHAR",
         }
     }
 
