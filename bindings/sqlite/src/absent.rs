@@ -344,19 +344,22 @@ export! {
 
     /// Counters of the process: all 0.
     fn sqlite3_status(_which: c_int, now: *mut c_int, most: *mut c_int, _reset: c_int) -> c_int [OK] {
-        (put(now, 0), put(most, 0));
+        put(now, 0);
+        put(most, 0);
         OK
     }
 
     /// Counters of the process: all 0.
     fn sqlite3_status64(_which: c_int, now: *mut i64, most: *mut i64, _reset: c_int) -> c_int [OK] {
-        (put(now, 0), put(most, 0));
+        put(now, 0);
+        put(most, 0);
         OK
     }
 
     /// Counters of a connection: all 0.
     fn sqlite3_db_status(_connection: Handle<'_, sqlite3>, _which: c_int, now: *mut c_int, most: *mut c_int, _reset: c_int) -> c_int [OK] {
-        (put(now, 0), put(most, 0));
+        put(now, 0);
+        put(most, 0);
         OK
     }
 
@@ -380,7 +383,8 @@ export! {
 
     /// Makes a checkpoint.
     fn sqlite3_wal_checkpoint_v2(connection: Handle<'_, sqlite3>, _schema: *const c_char, _mode: c_int, log: *mut c_int, done: *mut c_int) -> c_int [ERROR] {
-        (put(log, 0), put(done, 0));
+        put(log, 0);
+        put(done, 0);
         of(connection).map_or(MISUSE, |db| db.checked(|| db.run("CHECKPOINT")))
     }
 

@@ -6,7 +6,7 @@ use crate::hooks;
 use crate::insert::{Given, LastId, insert, updated};
 use crate::lexer::{Kind, Token, Walk, parts, written};
 use crate::pointers::c_text;
-use crate::respell::{Hidden, Names, Parameters, Respell};
+use crate::respell::{Hidden, Names, Parameters, PragmaRows, Respell};
 use crate::schema::{Table, near};
 use crate::value::Cell;
 use inlay::PreparedStatement;
@@ -172,9 +172,7 @@ fn end_of_name(walk: &mut Walk<'_, '_>) -> Outcome<String> {
 }
 
 /// What gives the rows of `pragma_` functions.
-fn pragma_rows(
-    db: &Arc<Db>,
-) -> impl Fn(&str, Option<&str>) -> Option<(Vec<String>, Vec<Vec<String>>)> + use<'_> {
+fn pragma_rows(db: &Arc<Db>) -> impl Fn(&str, Option<&str>) -> Option<PragmaRows> + use<'_> {
     move |name, argument| {
         let (columns, rows) = crate::pragma::function(db, name, argument)?;
         let row = |row: Vec<Cell>| row.iter().map(sql_of).collect::<Vec<_>>();

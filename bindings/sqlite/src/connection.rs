@@ -153,7 +153,7 @@ impl Db {
 
     /// Waits until something that is locked may be tried again; false if it is to be given up.
     pub fn waits(&self, start: Instant, turn: c_int) -> bool {
-        let handler = self.hooks.lock().busy.clone();
+        let handler = self.hooks.lock().busy;
         if let Some(handler) = handler {
             return handler.call(turn);
         }
@@ -649,7 +649,11 @@ export! {
 
 /// What an option of sqlite3_db_config is, set if `wanted` is not negative.
 #[unsafe(no_mangle)]
-pub extern "C" fn inlay_db_flag(connection: Handle<'_, sqlite3>, option: c_int, wanted: c_int) -> c_int {
+pub extern "C" fn sqlite3_inlay_db_flag(
+    connection: Handle<'_, sqlite3>,
+    option: c_int,
+    wanted: c_int,
+) -> c_int {
     const FOREIGN_KEYS: c_int = 1002;
     plain(0, || {
         let Some(db) = of(connection) else { return 0 };

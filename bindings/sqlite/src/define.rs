@@ -185,8 +185,7 @@ fn drop_object(db: &Arc<Db>, mut walk: Walk<'_, '_>) -> Outcome<Work> {
         },
     }
     let exists = if if_exists { "IF EXISTS " } else { "" };
-    let cascade = if *word == "table" { "" } else { "" };
-    Ok(statements(vec![format!("DROP {kind} {exists}{}{cascade}", qualified(schema.as_deref(), &name))]))
+    Ok(statements(vec![format!("DROP {kind} {exists}{}", qualified(schema.as_deref(), &name))]))
 }
 
 fn alter(db: &Arc<Db>, sql: &str, mut walk: Walk<'_, '_>, respell: &mut Respell<'_>) -> Outcome<Work> {

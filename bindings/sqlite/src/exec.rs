@@ -35,7 +35,8 @@ export! {
     fn sqlite3_get_table(connection: Handle<'_, sqlite3>, sql: *const c_char, result: *mut *mut *mut c_char, rows: *mut c_int, columns: *mut c_int, message: *mut *mut c_char) -> c_int [NOMEM] {
         put(message, ptr::null_mut());
         put(result, ptr::null_mut());
-        (put(rows, 0), put(columns, 0));
+        put(rows, 0);
+        put(columns, 0);
         let Some(db) = of(connection) else { return MISUSE };
         let text = text_of(sql).unwrap_or_default();
         let mut cells: Vec<Option<Vec<u8>>> = Vec::new();
@@ -74,7 +75,8 @@ export! {
             put(memory.wrapping_add(index + 1), text);
         }
         put(result, memory.wrapping_add(1));
-        (put(rows, count), put(columns, width as c_int));
+        put(rows, count);
+        put(columns, width as c_int);
         OK
     }
 

@@ -1,7 +1,7 @@
 //! SQLite's C interface over Inlay: programs that keep tables in a file by it run on Inlay, preloaded or linked in its place.
 //!
 //! What always holds
-//! - It exports names that begin with `sqlite3_`, and [`connection::inlay_db_flag`] for its own part in C; nothing of Inlay's.
+//! - It exports names that begin with `sqlite3_`, and nothing of Inlay's.
 //! - No panic leaves a function: [`failure::plain`]. What is not supported is an error that says so, and never ends the process.
 //! - A value is given as it is stored, or there is an error that names its column; docs/sqlite.md says what differs.
 //!

@@ -298,8 +298,8 @@ int inlay_db_config(void *db, int option, ...) {
     if (option >= 1002) {
         int wanted = va_arg(list, int);
         int *answer = va_arg(list, int *);
-        extern int inlay_db_flag(void *db, int option, int wanted);
-        int now = inlay_db_flag(db, option, wanted);
+        extern int sqlite3_inlay_db_flag(void *db, int option, int wanted);
+        int now = sqlite3_inlay_db_flag(db, option, wanted);
         if (answer != NULL) *answer = now;
     }
     va_end(list);

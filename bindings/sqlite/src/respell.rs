@@ -98,6 +98,9 @@ impl Parameters {
     }
 }
 
+/// Rows of a `pragma_` function: its columns, and the values of each row as SQL.
+pub type PragmaRows = (Vec<String>, Vec<Vec<String>>);
+
 /// What names of a statement mean.
 pub struct Names<'a> {
     /// Tables and views that it mentions, by lower-case name.
@@ -107,7 +110,7 @@ pub struct Names<'a> {
     /// Collations that the program made, by lower-case name.
     pub collations: &'a HashSet<String>,
     /// Rows of a `pragma_` function: columns, and the values of each row as SQL; of all tables if it has no argument that is known.
-    pub pragma: &'a dyn Fn(&str, Option<&str>) -> Option<(Vec<String>, Vec<Vec<String>>)>,
+    pub pragma: &'a dyn Fn(&str, Option<&str>) -> Option<PragmaRows>,
     /// Names in double quotes are names, whatever there is.
     pub defines: bool,
 }
@@ -225,6 +228,19 @@ impl<'a> Respell<'a> {
             "is" if is(1, &["not"]) && is(2, &["null", "true", "false", "distinct"]) => same(),
             "is" if is(1, &["not"]) => Ok(("IS DISTINCT FROM".to_string(), at + 2)),
             "is" => Ok(("IS NOT DISTINCT FROM".to_string(), at + 1)),
+            "in" if tokens.get(at + 1).is_some_and(Token::is_name) => {
+                let mut walk = crate::lexer::Walk { tokens, at: at + 1 };
+                let path =
+                    walk.path().map(|(schema, name)| crate::schema::qualified(schema.as_deref(), &name));
+                Ok((format!("IN (SELECT * FROM {})", path.unwrap_or_default()), walk.at))
+            }
+            "inner" if is(1, &["join"]) => Ok((String::new(), at + 1)),
+            "join"
+                if !before.is_some_and(|before| before.is_any(&BEFORE_JOIN))
+                    && !has_condition(&tokens[at + 1..]) =>
+            {
+                Ok(("CROSS JOIN".to_string(), at + 1))
+            }
             "collate" => self.collate(tokens, at),
             "limit" => self.limit(tokens, at),
             "pragma" => same(),
@@ -282,9 +298,7 @@ impl<'a> Respell<'a> {
             let token = &tokens[end];
             if token.is_sign("(") {
                 depth += 1;
-            } else if token.is_sign(")") && depth == 0
-                || depth == 0 && token.is_any(&["offset", "returning", "union"])
-            {
+            } else if depth == 0 && (token.is_sign(")") || token.is_any(&["offset", "returning", "union"])) {
                 break;
             } else if token.is_sign(")") {
                 depth -= 1;
@@ -368,6 +382,7 @@ impl<'a> Respell<'a> {
                 (format!("({} ILIKE {})", self.tokens(text)?, self.tokens(pattern)?), end)
             }
             ("count", []) => ("count(*)".to_string(), end),
+            ("in", []) => ("IN (SELECT NULL WHERE 1 = 0)".to_string(), end),
             _ => match OWN.iter().find(|(name, _)| *name == lower) {
                 Some((_, own)) => (format!("{own}({})", self.tokens(inner)?), end),
                 // Not a function of its own: the parenthesis is read as any.
@@ -452,6 +467,30 @@ impl<'a> Respell<'a> {
     }
 }
 
+/// Words in front of JOIN that say what it is.
+const BEFORE_JOIN: [&str; 7] = ["left", "right", "full", "outer", "natural", "cross", "asof"];
+
+/// Whether the join whose table comes next has ON or USING.
+fn has_condition(tokens: &[Token<'_>]) -> bool {
+    let mut depth = 0usize;
+    for token in tokens {
+        match token.text {
+            "(" => depth += 1,
+            ")" if depth == 0 => return false,
+            ")" => depth -= 1,
+            _ if depth > 0 => {}
+            _ if token.is_any(&["on", "using"]) => return true,
+            _ if token.is_sign(",")
+                || token.is_any(&["join", "where", "group", "order", "limit", "union", "having"]) =>
+            {
+                return false;
+            }
+            _ => {}
+        }
+    }
+    false
+}
+
 /// Words that may follow a table without being its alias.
 const BEHIND_TABLE: [&str; 17] = [
     "where",
@@ -509,6 +548,7 @@ fn is_operand(token: &Token<'_>) -> bool {
     match token.kind {
         Kind::Word => !token.is_any(&[
             "and", "or", "not", "where", "on", "having", "when", "then", "else", "case", "select", "is",
+            "all", "distinct", "by", "between", "like", "in", "from", "values", "using",
         ]),
         Kind::Sign => token.text == ")",
         Kind::Quoted | Kind::Name | Kind::Text | Kind::Blob | Kind::Number | Kind::Parameter => true,

@@ -35,7 +35,7 @@ pub struct Inner {
     /// Names of columns in UTF-16, made when they are asked for.
     pub wide: Vec<Option<Vec<u16>>>,
     running: Option<Running>,
-    pub row: Vec<Box<sqlite3_value>>,
+    pub row: Vec<sqlite3_value>,
     pub has_row: bool,
     /// What columns that are not there give.
     pub none: Box<sqlite3_value>,
@@ -143,7 +143,7 @@ impl Inner {
             None => None,
         };
         let Some(row) = next else { return Ok(DONE) };
-        self.row = row.into_iter().map(|cell| Box::new(sqlite3_value::new(cell))).collect();
+        self.row = row.into_iter().map(sqlite3_value::new).collect();
         self.has_row = true;
         Ok(ROW)
     }
@@ -635,12 +635,11 @@ fn prepare_wide(
     })
 }
 
+/// What rows are given to, with their columns; ends it all by `false`.
+pub type Each<'a> = &'a mut dyn FnMut(&[Output], &[sqlite3_value]) -> bool;
+
 /// Runs all statements of a text; rows are given to `each`, which ends it all by `false`.
-pub fn execute(
-    db: &Arc<Db>,
-    text: &str,
-    each: &mut dyn FnMut(&[Output], &[Box<sqlite3_value>]) -> bool,
-) -> Outcome<()> {
+pub fn execute(db: &Arc<Db>, text: &str, each: Each<'_>) -> Outcome<()> {
     let mut rest = text;
     while !rest.is_empty() {
         let (pointer, used) = prepare(db, rest)?;
@@ -654,10 +653,7 @@ pub fn execute(
     Ok(())
 }
 
-fn run_all(
-    statement: &sqlite3_stmt,
-    each: &mut dyn FnMut(&[Output], &[Box<sqlite3_value>]) -> bool,
-) -> Outcome<()> {
+fn run_all(statement: &sqlite3_stmt, each: Each<'_>) -> Outcome<()> {
     while statement.step()? == ROW {
         // Taken out, as the program may look at the statement.
         let (columns, row) = {

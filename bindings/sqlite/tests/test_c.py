@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from conftest import LIBRARY
 
 HERE = Path(__file__).parent

@@ -28,6 +28,12 @@ SELECT * FROM t;
 
 def test_what_is_dumped_makes_it_again(shell, tmp_path):
     first = str(tmp_path / "a.db")
-    shell("CREATE TABLE t (a TEXT, b REAL); INSERT INTO t VALUES ('it''s', 1.5), (NULL, NULL); CREATE INDEX i ON t (a);", first)
+    shell(
+        "CREATE TABLE t (a TEXT, b REAL); INSERT INTO t VALUES ('it''s', 1.5), (NULL, NULL); CREATE INDEX i ON t (a);",
+        first,
+    )
     dumped = shell(".dump", first)
-    assert shell(dumped + "SELECT * FROM t; SELECT name FROM sqlite_master;", str(tmp_path / "b.db")) == "it's|1.5\n|\nt\ni\n"
+    assert (
+        shell(dumped + "SELECT * FROM t; SELECT name FROM sqlite_master;", str(tmp_path / "b.db"))
+        == "it's|1.5\n|\nt\ni\n"
+    )

@@ -13,7 +13,7 @@ use crate::parser::ast::{BinaryOp, Pos};
 use crate::plan::{AggregateExpr, ColumnId, CompareOp, Expr};
 use inlay_functions::registry::resolve_aggregate;
 use inlay_kernels::resolve::{ArgType, Dialect};
-use inlay_types::{LogicalType, Result, Value};
+use inlay_types::{Error, LogicalType, Result, Value};
 use std::sync::Arc;
 
 impl Binder<'_> {
@@ -83,6 +83,10 @@ impl Binder<'_> {
             false => Expr::compare(op, number, text),
             true => Expr::compare(op, text, number),
         };
+        // What becomes of it depends on the text: a plan for any text there is none.
+        if self.sample(text).is_some() {
+            return Err(Error::unsupported("a slot for a text beside a number"));
+        }
         match (literal(number), literal(text)) {
             // A constant beside a column of texts is a text.
             (Some(_), None) => {
@@ -95,10 +99,9 @@ impl Binder<'_> {
                     let value = Value::BigInt(whole);
                     let ty = number.ty();
                     let other = exact(&value, &ty).map_or(Expr::literal(value), Expr::literal);
-                    return self.comparison(op, number.clone(), other, pos).map(|expr| match flipped {
-                        false => Some(expr),
-                        true => Some(self.flipped(op, number, written.trim(), expr)),
-                    });
+                    let (left, right) =
+                        if flipped { (other, number.clone()) } else { (number.clone(), other) };
+                    return self.comparison(op, left, right, pos).map(Some);
                 }
                 if let Ok(real) = written.trim().parse::<f64>() {
                     let number = self.cast_to(number.clone(), LogicalType::Double, pos)?;
@@ -112,21 +115,6 @@ impl Binder<'_> {
                 let text = self.cast_of(text.clone(), LogicalType::Double, true, pos);
                 Ok(Some(compare(number, text)))
             }
-        }
-    }
-
-    /// A comparison with its sides changed back.
-    fn flipped(&self, op: CompareOp, number: &Expr, written: &str, expr: Expr) -> Expr {
-        match written.parse::<i64>() {
-            Ok(whole) => {
-                let value = Value::BigInt(whole);
-                let ty = number.ty();
-                match exact(&value, &ty) {
-                    Some(value) => Expr::compare(op, Expr::literal(value), number.clone()),
-                    None => expr,
-                }
-            }
-            Err(_) => expr,
         }
     }
 
