@@ -2,6 +2,7 @@
 
 import subprocess
 import textwrap
+from pathlib import Path
 
 from conftest import LIBRARY, interpreter, preloaded
 
@@ -260,3 +261,10 @@ def test_what_cpython_imports_is_there():
     have = subprocess.run(["nm", "-D", "--defined-only", str(LIBRARY)], capture_output=True, text=True, check=True)
     names = {line.split()[-1].split("@")[0] for line in wanted.stdout.splitlines() if "sqlite3_" in line}
     assert names - {line.split()[-1] for line in have.stdout.splitlines()} == set()
+
+
+def test_a_file_of_sqlites_own_tests(python):
+    program = (Path(__file__).parent / "slt.py").read_text()
+    out = python(program + "\n", str(Path(__file__).parents[3] / "tests" / "slt" / "select1.test"))
+    passed, _, count = out.splitlines()[-1].split()[:3]
+    assert passed == count, out
