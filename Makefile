@@ -13,6 +13,7 @@
 #   make c        the C library, built                                                 PROFILE=release for what is installed
 #   make install  the C library, its headers and what finds them                       PREFIX=/usr/local PROFILE=release
 #   make test-c   programs in C and C++ against it                                     ARGS="-k static"
+#   make test-sqlite programs of SQLite's interface on libinlay_sqlite3.so
 #   make test-adbc ADBC's validation suite against it                                  ADBC=~/arrow-adbc
 #   make shell    the shell, built and started                                         ARGS="trips.inlay"
 #
@@ -55,10 +56,10 @@ PEERS := $(VENV)/stamp-peers
 WHEELS := target/wheels
 WHEEL := $(WHEELS)/stamp
 RUST_SOURCES := $(shell find crates cli bindings -type f \( -name '*.rs' -o -name '*.toml' \) \
-	-not -path '*/target/*' -not -path '*/tests/*' -not -path 'bindings/c/*' 2>/dev/null)
+	-not -path '*/target/*' -not -path '*/tests/*' -not -path 'bindings/c/*' -not -path 'bindings/sqlite/*' 2>/dev/null)
 PYTHON_SOURCES := $(shell find bindings/python/python -type f \( -name '*.py' -o -name '*.pyi' -o -name 'py.typed' \))
 
-.PHONY: setup demo shell test test-rust test-units test-alone test-it test-beside test-python test-c test-c-short test-adbc quick sql python bench crash check check-python check-rust check-deep miri \
+.PHONY: setup demo shell test test-rust test-units test-alone test-it test-beside test-python test-c test-c-short test-sqlite test-adbc quick sql python bench crash check check-python check-rust check-deep miri \
 	build-tests fuzz-sql fuzz-text fuzz-files fuzz-functions c install bench-c
 .DELETE_ON_ERROR:
 
@@ -134,6 +135,7 @@ test-it:
 test-beside:
 	$(MAKE) --no-print-directory setup
 	$(MAKE) --no-print-directory test-c-short
+	$(MAKE) --no-print-directory test-sqlite
 
 test-python: setup
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
@@ -161,6 +163,11 @@ test-c: $(TOOLS)
 test-c-short: $(TOOLS)
 	$(MAKE) --no-print-directory install PREFIX=$(C_PREFIX)
 	INLAY_C_PREFIX=$(C_PREFIX) $(BIN)/python -m pytest -n $(JOBS) bindings/c/tests/test_c.py $(ARGS)
+
+# Programs that use SQLite's interface: Python's sqlite3, SQLite's shell, and one in C.
+test-sqlite: $(TOOLS)
+	cargo build --profile $(PROFILE) --quiet -p inlay-sqlite
+	INLAY_SQLITE=$(CURDIR)/target/$(PROFILE)/libinlay_sqlite3.so $(BIN)/python -m pytest -n $(JOBS) bindings/sqlite/tests $(ARGS)
 
 # ADBC's validation suite. Needs googletest. ADBC: a checkout of apache/arrow-adbc; ARGS="--gtest_filter=*Ingest*".
 test-adbc:

@@ -95,9 +95,21 @@ pub struct Ids {
     pub query: u64,
 }
 
+/// Whose SQL a session speaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Dialect {
+    /// Inlay's own.
+    #[default]
+    Inlay,
+    /// SQLite's, where it means something else by the same words.
+    Sqlite,
+}
+
 /// Settings that change which function a name means, or what it gives.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResolveOptions {
+    /// Whose SQL it is.
+    pub dialect: Dialect,
     /// `/` of two integers is integer division (as in PostgreSQL), not floating-point division.
     pub integer_division: bool,
     /// The session's time zone.
@@ -113,6 +125,7 @@ pub struct ResolveOptions {
 impl Default for ResolveOptions {
     fn default() -> Self {
         Self {
+            dialect: Dialect::default(),
             integer_division: false,
             zone: Zone::utc(),
             now: None,

@@ -350,6 +350,7 @@ impl Run<'_> {
             parameters: &self.given.parameters.positional,
             named_parameters: &self.given.parameters.named,
             options: ResolveOptions {
+                dialect: session.dialect,
                 integer_division: session.integer_division,
                 zone: session.time_zone(),
                 now: Some(self.now()),

@@ -252,6 +252,11 @@ impl Binder<'_> {
     /// A comparison, both sides brought to one type.
     pub(super) fn comparison(&self, op: CompareOp, left: Expr, right: Expr, pos: Pos) -> Result<Expr> {
         let (left, right) = self.collated_pair(left, right, pos)?;
+        if self.is_sqlite()
+            && let Some(compared) = self.sqlite_comparison(op, &left, &right, pos)?
+        {
+            return Ok(compared);
+        }
         let (left_ty, right_ty) = (left.ty(), right.ty());
         let (left, right) = (finer_number(left, &right_ty), finer_number(right, &left_ty));
         let found = match (self.sample(&left), self.sample(&right)) {

@@ -220,7 +220,10 @@ impl Binder<'_> {
         Ok(Expr::literal(match literal {
             Literal::Null => Value::Null,
             Literal::Boolean(value) => Value::Boolean(*value),
-            Literal::Number(text) => self.placed(number(text), pos)?,
+            Literal::Number(text) => {
+                let value = self.placed(number(text), pos)?;
+                if self.is_sqlite() { Self::sqlite_number(value) } else { value }
+            }
             Literal::String(text) => Value::Varchar(text.clone()),
             Literal::Blob(bytes) => Value::Blob(bytes.clone()),
             Literal::Typed(_, text) => Value::Varchar(text.clone()),
@@ -257,6 +260,8 @@ impl Binder<'_> {
                 (self.collated(left, &collation, pos)?, self.collated(right, &collation, pos)?);
             return self.comparison(compare_op(op), left, right, pos);
         }
+        let (left, right) =
+            if self.is_sqlite() { self.sqlite_operands(op, left, right, pos)? } else { (left, right) };
         match op {
             BinaryOp::RegexMatch => self.call("regexp_matches", vec![left, right], pos),
             BinaryOp::RegexNotMatch => {

@@ -66,6 +66,7 @@ mod session;
 mod slots;
 mod special;
 mod spelled;
+mod sqlite;
 mod statement;
 #[cfg(test)]
 mod statement_tests;

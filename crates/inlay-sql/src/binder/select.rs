@@ -112,7 +112,7 @@ impl Binder<'_> {
             let input = attach(plan, std::mem::take(&mut clauses.group_pending), &self.columns);
             let input = self.unnest_grouped(input)?;
             let input = attach(input, aggregate_pending, &self.columns);
-            self.regroup(&input, &mut clauses)?;
+            self.regroup(&input, &mut clauses, &mut aggregates)?;
             let groups = std::mem::take(&mut clauses.groups);
             let written: Vec<ColumnId> = groups.iter().map(|(id, _)| *id).collect();
             let groups = self.collated_groups(groups, &mut aggregates)?;
@@ -534,8 +534,37 @@ impl Binder<'_> {
     }
 
     /// Replaces grouping expressions behind the aggregation by the grouping columns.
-    fn regroup(&mut self, input: &Plan, clauses: &mut Clauses) -> Result<()> {
-        let groups = &Groups::new(&clauses.groups);
+    fn regroup(
+        &mut self,
+        input: &Plan,
+        clauses: &mut Clauses,
+        aggregates: &mut Vec<(ColumnId, AggregateExpr)>,
+    ) -> Result<()> {
+        let groups = std::mem::take(&mut clauses.groups);
+        let mut ungrouped = self.substituted(input, clauses, &groups)?;
+        clauses.groups = groups;
+        if !ungrouped.is_empty() && self.is_sqlite() {
+            let bare = self.sqlite_bare_columns(ungrouped, aggregates)?;
+            ungrouped = self.substituted(input, clauses, &bare)?;
+        }
+        let Some(id) = ungrouped.first().copied() else { return Ok(()) };
+        let column = self.columns.get(id).name.clone();
+        let message = format!(
+            "column \"{column}\" must appear in the GROUP BY clause or be used in an aggregate function"
+        );
+        let hint = format!("any_value(\"{column}\") takes some value of the group");
+        let used = self.scope()?.uses.iter().find(|(used, _)| *used == id).map(|(_, pos)| *pos);
+        Err(self.at(Error::Grouping { message }.with_hint(hint), used.unwrap_or_default()))
+    }
+
+    /// Replaces expressions behind the aggregation by columns, and gives the columns below it that are still read.
+    fn substituted(
+        &mut self,
+        input: &Plan,
+        clauses: &mut Clauses,
+        groups: &[(ColumnId, Expr)],
+    ) -> Result<Vec<ColumnId>> {
+        let groups = &Groups::new(groups);
         let mut windows = std::mem::take(&mut self.scope()?.windows);
         let mut window_pending = std::mem::take(&mut self.scope()?.window_pending);
         let exprs = clauses.items.iter_mut().chain(&mut clauses.having).chain(&mut clauses.distinct_on);
@@ -548,28 +577,26 @@ impl Binder<'_> {
             OrderKey::Entry(_) => None,
         });
         let below: HashSet<ColumnId> = input.output().into_iter().collect();
-        let mut ungrouped = None;
+        let mut ungrouped = Vec::new();
+        let mut note = |id: ColumnId| {
+            if below.contains(&id) && !ungrouped.contains(&id) {
+                ungrouped.push(id);
+            }
+        };
         for expr in exprs.chain(keys) {
             substitute(expr, groups);
-            ungrouped = ungrouped.or_else(|| expr.columns().into_iter().find(|id| below.contains(id)));
+            expr.columns().into_iter().for_each(&mut note);
         }
         let joins = clauses.having_pending.iter_mut().chain(&mut clauses.item_pending);
         for join in joins.chain(&mut clauses.qualify_pending).chain(&mut window_pending) {
             substitute_in_plan(&mut join.plan, groups);
             join.conditions.iter_mut().for_each(|condition| substitute(condition, groups));
-            ungrouped = ungrouped.or_else(|| join.dependencies().into_iter().find(|id| below.contains(id)));
+            join.dependencies().into_iter().for_each(&mut note);
         }
         let scope = self.scope()?;
         (scope.windows, scope.window_pending) = (windows, window_pending);
         scope.unnests.selected = lists;
-        let Some(id) = ungrouped else { return Ok(()) };
-        let column = self.columns.get(id).name.clone();
-        let message = format!(
-            "column \"{column}\" must appear in the GROUP BY clause or be used in an aggregate function"
-        );
-        let hint = format!("any_value(\"{column}\") takes some value of the group");
-        let used = self.scope()?.uses.iter().find(|(used, _)| *used == id).map(|(_, pos)| *pos);
-        Err(self.at(Error::Grouping { message }.with_hint(hint), used.unwrap_or_default()))
+        Ok(ungrouped)
     }
 }
 

@@ -7,6 +7,7 @@ use super::{
 };
 use inlay_catalog::access::Door;
 use inlay_exec::{Priority, TempSpace};
+use inlay_kernels::resolve::Dialect;
 use inlay_kernels::zone::Zone;
 use inlay_sql::binder::{NullOrder, check_collation};
 use inlay_storage::store::StoreOptions;
@@ -308,6 +309,24 @@ pub(super) const ENTRIES: &[Entry] = &[
         |_, session| Value::Boolean(session.profiles),
         |value, to| {
             to.session.profiles = value.map_or(Ok(false), profiling_of)?;
+            Ok(())
+        },
+    ),
+    of_session(
+        "dialect",
+        "whose SQL the session speaks: 'inlay', or 'sqlite' where SQLite means something else by the same words",
+        |_, session| {
+            text(match session.dialect {
+                Dialect::Inlay => "inlay",
+                Dialect::Sqlite => "sqlite",
+            })
+        },
+        |value, to| {
+            let dialect = value.map_or(Ok(Dialect::default()), dialect_of)?;
+            let is_sqlite = dialect == Dialect::Sqlite;
+            to.session.dialect = dialect;
+            to.session.integer_division = is_sqlite;
+            to.session.default_order.nulls = if is_sqlite { NullOrder::Lowest } else { NullOrder::Last };
             Ok(())
         },
     ),

@@ -21,6 +21,7 @@ use inlay_catalog::access::{Access, Door};
 use inlay_exec::{Governor, PriorityCell, TempSpace, WorkerPool};
 use inlay_formats::files::Files;
 use inlay_formats::remote::settings::{NETWORK_SETTINGS, is_of_network};
+use inlay_kernels::resolve::Dialect;
 use inlay_kernels::zone::Zone;
 use inlay_sql::binder::DefaultOrder;
 use inlay_storage::resident::Residents;
@@ -219,6 +220,8 @@ pub enum PlanCache {
 /// Settings of a connection.
 #[derive(Clone, Debug, Default)]
 pub struct SessionSettings {
+    /// Whose SQL it speaks.
+    pub dialect: Dialect,
     /// `/` of integers drops the fraction.
     pub integer_division: bool,
     /// What ORDER BY does when it does not say.

@@ -2,6 +2,7 @@
 
 use super::{PlanCache, THREADS_MAX, machine_memory};
 use inlay_exec::Priority;
+use inlay_kernels::resolve::Dialect;
 use inlay_sql::binder::NullOrder;
 use inlay_storage::wal::Synchronous;
 use inlay_types::{Error, Result, Value};
@@ -167,6 +168,13 @@ pub(super) fn timeout_of(value: &Value) -> Result<Option<Duration>> {
 }
 
 /// TRUE for descending.
+pub(super) fn dialect_of(value: &Value) -> Result<Dialect> {
+    let known = [("inlay", Dialect::Inlay), ("sqlite", Dialect::Sqlite)];
+    let wanted = value.to_string().to_lowercase();
+    let found = known.into_iter().find(|(name, _)| *name == wanted).map(|(_, dialect)| dialect);
+    found.ok_or_else(|| Error::invalid_argument(format!("dialect = {value}: expected inlay or sqlite")))
+}
+
 pub(super) fn direction_of(value: &Value) -> Result<bool> {
     match value.to_string().to_lowercase().as_str() {
         "asc" | "ascending" => Ok(false),

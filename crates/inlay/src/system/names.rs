@@ -107,6 +107,7 @@ impl Names<'_> {
             parameters: &[],
             named_parameters: &[],
             options: ResolveOptions {
+                dialect: self.settings.dialect,
                 integer_division: self.settings.integer_division,
                 zone: self.settings.time_zone(),
                 now: None,

@@ -32,10 +32,14 @@ pub(super) const VIEWS: &[(&str, &str, &str)] = &[
     (
         "main",
         "sqlite_master",
-        "SELECT 'table' AS type, table_name AS name, table_name AS tbl_name, 0 AS rootpage, sql FROM inlay_tables()
-         WHERE NOT temporary
-         UNION ALL SELECT 'view', view_name, view_name, 0, sql FROM inlay_views() WHERE NOT internal AND NOT temporary
-         UNION ALL SELECT 'index', index_name, table_name, 0, sql FROM inlay_indexes()",
+        "SELECT type, name, tbl_name, rootpage, CASE WHEN starts_with(comment, 'sqlite: ') THEN substr(comment, 9) ELSE sql END AS sql
+         FROM (SELECT 'table' AS type, table_name AS name, table_name AS tbl_name, 0 AS rootpage, sql, comment, table_oid AS oid
+               FROM inlay_tables() WHERE NOT temporary AND database_name = current_database()
+               UNION ALL SELECT 'view', view_name, view_name, 0, sql, comment, view_oid FROM inlay_views()
+               WHERE NOT internal AND NOT temporary AND database_name = current_database()
+               UNION ALL SELECT 'index', index_name, table_name, 0, sql, comment, index_oid FROM inlay_indexes()
+               WHERE database_name = current_database())
+         ORDER BY oid",
     ),
     (
         "main",
@@ -45,8 +49,14 @@ pub(super) const VIEWS: &[(&str, &str, &str)] = &[
     (
         "main",
         "sqlite_temp_master",
-        "SELECT 'table' AS type, table_name AS name, table_name AS tbl_name, 0 AS rootpage, sql FROM inlay_tables()
-         WHERE temporary",
+        "SELECT 'table' AS type, table_name AS name, table_name AS tbl_name, 0 AS rootpage,
+                CASE WHEN starts_with(comment, 'sqlite: ') THEN substr(comment, 9) ELSE sql END AS sql
+         FROM inlay_tables() WHERE temporary",
+    ),
+    (
+        "main",
+        "sqlite_temp_schema",
+        "SELECT * FROM sqlite_temp_master",
     ),
     (
         "main",

@@ -412,6 +412,8 @@ const CHANGES: &[&str] = &[
     "DROP TABLE IF EXISTS temp.c",
     "SET integer_division = true",
     "SET integer_division = false",
+    "SET dialect = 'sqlite'",
+    "SET dialect = 'inlay'",
 ];
 
 fn value_of(kind: char, random: &mut Random) -> Value {

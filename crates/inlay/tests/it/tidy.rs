@@ -56,6 +56,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("bindings/adbc", &["inlay"]),
     ("bindings/c", &["inlay", "inlay-adbc"]),
     ("bindings/python", &["inlay", "inlay-adbc", "inlay-cli"]),
+    ("bindings/sqlite", &["inlay"]),
 ];
 
 /// Lines that a file has at most, and those that have more, with the reason.

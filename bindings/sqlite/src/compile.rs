@@ -1,0 +1,443 @@
+//! Statements of SQLite's language made ready: what runs, and what is known of its columns.
+
+use crate::connection::Db;
+use crate::failure::{ERROR, Outcome, failed};
+use crate::hooks;
+use crate::insert::{Given, LastId, insert, updated};
+use crate::lexer::{Kind, Token, Walk, parts, written};
+use crate::pointers::c_text;
+use crate::respell::{Hidden, Names, Parameters, PragmaRows, Respell};
+use crate::schema::{Table, near};
+use crate::value::Cell;
+use inlay::PreparedStatement;
+use std::ffi::CString;
+use std::sync::Arc;
+
+/// A column that a statement gives.
+#[derive(Clone, Debug, Default)]
+pub struct Output {
+    pub name: CString,
+    pub declared: Option<CString>,
+    pub table: Option<CString>,
+    pub origin: Option<CString>,
+}
+
+impl Output {
+    pub fn named(name: &str) -> Self {
+        Self { name: c_text(name), ..Self::default() }
+    }
+}
+
+/// What a statement does when it runs.
+pub enum Work {
+    /// The engine's statement.
+    Engine(Box<Engine>),
+    /// Rows of a PRAGMA, which is carried out when it runs.
+    Pragma {
+        schema: Option<String>,
+        name: String,
+        argument: Option<String>,
+    },
+    Begin,
+    Commit,
+    Rollback,
+    Savepoint(String),
+    Release(String),
+    RollbackTo(String),
+    /// Something is made, changed or dropped.
+    Define(Box<crate::define::Definition>),
+    /// Nothing is to be done here.
+    Nothing,
+}
+
+/// A statement of the engine.
+pub struct Engine {
+    pub prepared: PreparedStatement,
+    pub hidden: Vec<Hidden>,
+    pub given: Option<Given>,
+    pub last: Option<LastId>,
+    pub changes: bool,
+    /// An error ends the transaction: OR ROLLBACK.
+    pub rolls_back: bool,
+}
+
+/// A statement that is ready.
+pub struct Compiled {
+    pub work: Work,
+    pub parameters: Parameters,
+    pub columns: Vec<Output>,
+    pub is_read_only: bool,
+    /// 1 for EXPLAIN, 2 for EXPLAIN QUERY PLAN.
+    pub explains: i32,
+    /// As of which version of names.
+    pub generation: u64,
+}
+
+/// Makes a statement ready.
+pub fn compile(db: &Arc<Db>, sql: &str, tokens: &[Token<'_>]) -> Outcome<Compiled> {
+    if let Some(bad) = tokens.iter().find(|token| token.kind == Kind::Bad) {
+        return Err(failed(ERROR, format!("unrecognized token: \"{}\"", bad.text)));
+    }
+    let parameters = Parameters::of(tokens)?;
+    let generation = db.generation()?;
+    let mut compiled = Compiled {
+        work: Work::Nothing,
+        parameters,
+        columns: Vec::new(),
+        is_read_only: true,
+        explains: 0,
+        generation,
+    };
+    let Some(first) = tokens.first() else { return Ok(compiled) };
+    let mut walk = Walk::new(tokens);
+    walk.at = 1;
+    let lower = first.text.to_ascii_lowercase();
+    match lower.as_str() {
+        "begin" => {
+            let _ = walk.word("deferred") || walk.word("immediate") || walk.word("exclusive");
+            transaction(&mut walk)?;
+            hooks::authorize(db, 22, Some("BEGIN"), None)?;
+            compiled.work = Work::Begin;
+        }
+        "commit" | "end" => {
+            transaction(&mut walk)?;
+            hooks::authorize(db, 22, Some("COMMIT"), None)?;
+            compiled.work = Work::Commit;
+        }
+        "rollback" => {
+            walk.word("transaction");
+            compiled.work = match walk.word("to") {
+                true => {
+                    walk.word("savepoint");
+                    Work::RollbackTo(end_of_name(&mut walk)?)
+                }
+                false => {
+                    ended(&walk)?;
+                    hooks::authorize(db, 22, Some("ROLLBACK"), None)?;
+                    Work::Rollback
+                }
+            };
+        }
+        "savepoint" => compiled.work = Work::Savepoint(end_of_name(&mut walk)?),
+        "release" => {
+            walk.word("savepoint");
+            compiled.work = Work::Release(end_of_name(&mut walk)?);
+        }
+        "pragma" => crate::pragma::compile(db, &mut walk, &mut compiled)?,
+        "create" | "drop" | "alter" | "attach" | "detach" | "vacuum" | "analyze" | "reindex" => {
+            compiled.is_read_only = false;
+            let names = names_of(db, tokens, true)?;
+            let (functions, collations) = db.registered_names();
+            let pragma = pragma_rows(db);
+            let names = Names {
+                tables: names,
+                functions: &functions,
+                collations: &collations,
+                pragma: &pragma,
+                defines: true,
+            };
+            let mut respell = Respell::new(tokens, names, &compiled.parameters);
+            compiled.work = crate::define::compile(db, sql, tokens, &mut respell)?;
+        }
+        "explain" => {
+            compiled.explains = if walk.words(&["query", "plan"]) { 2 } else { 1 };
+            if walk.peek().is_none() {
+                return Err(failed(ERROR, "incomplete input"));
+            }
+            let rest = &tokens[walk.at..];
+            engine(db, sql, rest, "EXPLAIN ", &mut compiled)?;
+        }
+        "select" | "values" | "with" | "insert" | "replace" | "update" | "delete" => {
+            engine(db, sql, tokens, "", &mut compiled)?;
+        }
+        _ => return Err(near(Some(first))),
+    }
+    Ok(compiled)
+}
+
+fn transaction(walk: &mut Walk<'_, '_>) -> Outcome<()> {
+    if walk.word("transaction") && walk.peek().is_some() {
+        walk.name();
+    }
+    ended(walk)
+}
+
+fn ended(walk: &Walk<'_, '_>) -> Outcome<()> {
+    walk.peek().map_or(Ok(()), |token| Err(near(Some(token))))
+}
+
+fn end_of_name(walk: &mut Walk<'_, '_>) -> Outcome<String> {
+    let name = walk.name().ok_or_else(|| near(walk.peek()))?;
+    ended(walk).map(|()| name)
+}
+
+/// What gives the rows of `pragma_` functions.
+fn pragma_rows(db: &Arc<Db>) -> impl Fn(&str, Option<&str>) -> Option<PragmaRows> + use<'_> {
+    move |name, argument| {
+        let (columns, rows) = crate::pragma::function(db, name, argument)?;
+        let row = |row: Vec<Cell>| row.iter().map(sql_of).collect::<Vec<_>>();
+        Some((columns, rows.into_iter().map(row).collect()))
+    }
+}
+
+/// A value as Inlay's.
+pub fn sql_of(cell: &Cell) -> String {
+    cell.value().to_sql()
+}
+
+/// Tables and views that a statement mentions.
+fn names_of(db: &Db, tokens: &[Token<'_>], defines: bool) -> Outcome<Vec<Arc<Table>>> {
+    let mut found: Vec<Arc<Table>> = Vec::new();
+    let mut expects = false;
+    let mut in_from = false;
+    let mut at = 0;
+    while at < tokens.len() {
+        let token = &tokens[at];
+        if token.is_any(&["from", "join", "into"]) || token.is("update") && at == 0 {
+            (expects, in_from) = (true, true);
+        } else if defines && token.is("on")
+            || token.is("table") && tokens.first().is_some_and(|first| first.is("alter"))
+        {
+            expects = true;
+        } else if token.is_any(&["or", "abort", "fail", "ignore", "replace", "rollback"]) && expects {
+            // UPDATE OR IGNORE t
+        } else if token.is_sign(",") && in_from {
+            expects = true;
+        } else if token.is_sign("(") {
+            // A join in parentheses, or a query that has a FROM of its own.
+        } else if expects && token.name().is_some() {
+            let mut walk = Walk { tokens, at };
+            if let Some((schema, name)) = walk.path() {
+                at = walk.at - 1;
+                let is_call = walk.peek().is_some_and(|next| next.is_sign("("));
+                if let Some(table) = db.table(schema.as_deref(), &name)?.filter(|_| !is_call)
+                    && !found.iter().any(|known| Arc::ptr_eq(known, &table))
+                {
+                    found.push(table);
+                }
+            }
+            expects = false;
+        } else if token.is_any(&[
+            "where", "group", "order", "having", "limit", "select", "set", "values", "union", "on", "using",
+        ]) {
+            (expects, in_from) = (false, false);
+        }
+        at += 1;
+    }
+    Ok(found)
+}
+
+fn engine(
+    db: &Arc<Db>,
+    sql: &str,
+    tokens: &[Token<'_>],
+    prefix: &str,
+    compiled: &mut Compiled,
+) -> Outcome<()> {
+    let tables = names_of(db, tokens, false)?;
+    let first = tokens
+        .iter()
+        .find(|token| token.is_any(&["select", "insert", "replace", "update", "delete", "values"]));
+    let is = |word: &str| tokens.first().is_some_and(|first| first.is(word));
+    let changes = first.is_some_and(|_| {
+        is("insert") || is("replace") || is("update") || is("delete") || is("with") && changes_in_with(tokens)
+    });
+    compiled.is_read_only = !changes;
+    hooks::authorize_statement(db, tokens, &tables, changes)?;
+    let (functions, collations) = db.registered_names();
+    let pragma = pragma_rows(db);
+    let names = Names {
+        tables: tables.clone(),
+        functions: &functions,
+        collations: &collations,
+        pragma: &pragma,
+        defines: false,
+    };
+    let mut respell = Respell::new(tokens, names, &compiled.parameters);
+    let (mut given, mut last) = (None, None);
+    let text = if (is("insert") || is("replace"))
+        && tokens.get(1).is_some_and(|next| next.is("into") || next.is("or"))
+    {
+        let made = insert(db, tokens, &mut respell)?;
+        (given, last) = (Some(made.given), Some(made.last));
+        made.sql
+    } else if is("update") {
+        let mut rest = &tokens[1..];
+        if rest.first().is_some_and(|token| token.is("or")) {
+            rest = rest.get(2..).unwrap_or_default();
+        }
+        let mut walk = Walk::new(rest);
+        let path = walk.path().map(|(schema, name)| crate::schema::qualified(schema.as_deref(), &name));
+        match (tables.first(), path) {
+            (Some(table), Some(path)) => {
+                let (values, text) = updated(db, table, path, rest, &mut respell)?;
+                given = Some(values).filter(|given| !given.values.is_empty());
+                text
+            }
+            _ => format!("UPDATE{}", respell.tokens(rest)?),
+        }
+    } else {
+        respell.tokens(tokens)?
+    };
+    let hidden = std::mem::take(&mut respell.hidden);
+    let engine = db.engine()?;
+    let prepared = engine.prepare(&format!("{prefix}{text}"))?;
+    let shape = prepared.describe(None)?;
+    if let Some(columns) = shape.columns {
+        let names: Vec<String> = columns.into_iter().map(|(name, _)| name).collect();
+        compiled.columns = if prefix.is_empty() {
+            outputs(sql, tokens, names, &tables)
+        } else {
+            names.iter().map(|name| Output::named(name)).collect()
+        };
+    }
+    let rolls_back =
+        tokens.get(1).is_some_and(|or| or.is("or")) && tokens.get(2).is_some_and(|what| what.is("rollback"));
+    compiled.work = Work::Engine(Box::new(Engine { prepared, hidden, given, last, changes, rolls_back }));
+    Ok(())
+}
+
+/// Whether the statement behind WITH changes rows.
+fn changes_in_with(tokens: &[Token<'_>]) -> bool {
+    let mut depth = 0usize;
+    for token in tokens {
+        match token.text {
+            "(" => depth += 1,
+            ")" => depth = depth.saturating_sub(1),
+            _ if depth == 0 && token.is_any(&["insert", "update", "delete", "replace"]) => return true,
+            _ if depth == 0 && token.is("select") => return false,
+            _ => {}
+        }
+    }
+    false
+}
+
+/// What an item of a list of columns is.
+enum Item<'a> {
+    Star,
+    Named(String),
+    /// A column, by its last name.
+    Column(String),
+    Text(&'a str),
+}
+
+fn item<'a>(sql: &'a str, tokens: &[Token<'_>]) -> Item<'a> {
+    let Some((last, before)) = tokens.split_last() else { return Item::Text("") };
+    if last.is_sign("*") && before.last().is_none_or(|before| before.is_sign(".")) {
+        return Item::Star;
+    }
+    let is_alias = match before.last() {
+        Some(before) if before.is("as") => last.name().is_some(),
+        Some(before) => {
+            let ends = match before.kind {
+                Kind::Sign => before.text == ")",
+                Kind::Word => {
+                    before.is("end")
+                        || !before.is_any(&["not", "is", "and", "or", "like", "collate", "distinct", "null"])
+                }
+                Kind::Number | Kind::Text | Kind::Quoted | Kind::Name | Kind::Parameter | Kind::Blob => true,
+                Kind::Blank | Kind::Bad => false,
+            };
+            ends && last.is_name() && !last.is_any(&["end", "null", "isnull", "notnull"])
+                || ends && last.kind == Kind::Text
+        }
+        None => false,
+    };
+    if let (true, Some(name)) = (is_alias, last.name()) {
+        return Item::Named(name);
+    }
+    let is_path = tokens.iter().enumerate().all(|(index, token)| match index % 2 {
+        0 => token.is_name(),
+        _ => token.is_sign("."),
+    });
+    let is_constant =
+        last.is_any(&["null", "true", "false", "current_timestamp", "current_date", "current_time"]);
+    match last.name().filter(|_| is_path && !is_constant) {
+        Some(name) => Item::Column(name),
+        None => Item::Text(written(sql, tokens)),
+    }
+}
+
+/// The items of the list that gives a statement's columns.
+fn items<'a>(sql: &'a str, tokens: &[Token<'_>]) -> Vec<Item<'a>> {
+    let mut depth = 0usize;
+    let mut start = None;
+    let mut end = tokens.len();
+    for (index, token) in tokens.iter().enumerate() {
+        match token.text {
+            "(" => depth += 1,
+            ")" => depth = depth.saturating_sub(1),
+            _ if depth > 0 => {}
+            _ if start.is_none() && token.is_any(&["select", "returning"]) => start = Some(index + 1),
+            _ if start.is_some()
+                && token.is_any(&[
+                    "from",
+                    "where",
+                    "group",
+                    "order",
+                    "limit",
+                    "union",
+                    "except",
+                    "intersect",
+                    "having",
+                    "window",
+                ]) =>
+            {
+                end = index;
+                break;
+            }
+            _ => {}
+        }
+    }
+    let Some(start) = start else { return Vec::new() };
+    let mut list = tokens.get(start..end).unwrap_or_default();
+    while list.first().is_some_and(|first| first.is("distinct") || first.is("all")) {
+        list = &list[1..];
+    }
+    parts(list).into_iter().map(|part| item(sql, part)).collect()
+}
+
+/// The columns of a statement, called as SQLite does: by alias, by column, or by the text of the expression.
+fn outputs(sql: &str, tokens: &[Token<'_>], names: Vec<String>, tables: &[Arc<Table>]) -> Vec<Output> {
+    let returns =
+        tokens.first().is_some_and(|first| first.is_any(&["insert", "replace", "update", "delete"]));
+    let list = match (returns, tokens.iter().rposition(|token| token.is("returning"))) {
+        (true, Some(place)) => items(sql, &tokens[place..]),
+        (true, None) => Vec::new(),
+        (false, _) => items(sql, tokens),
+    };
+    let stars = list.iter().filter(|item| matches!(item, Item::Star)).count();
+    let fits = stars == 0 && list.len() == names.len() || stars == 1 && list.len() <= names.len() + 1;
+    let mut expanded: Vec<Option<&Item<'_>>> = Vec::with_capacity(names.len());
+    if fits {
+        for item in &list {
+            match item {
+                Item::Star => expanded.extend(std::iter::repeat_n(None, names.len() + 1 - list.len())),
+                other => expanded.push(Some(other)),
+            }
+        }
+    } else {
+        expanded.resize(names.len(), None);
+    }
+    let output = |(name, item): (String, Option<&Item<'_>>)| {
+        let (shown, column) = match item {
+            None | Some(Item::Star) => (name.clone(), Some(name)),
+            Some(Item::Named(alias)) => (alias.clone(), None),
+            Some(Item::Column(column)) => (name, Some(column.clone())),
+            Some(Item::Text(text)) => ((*text).to_string(), None),
+        };
+        let found = column.and_then(|column| {
+            tables.iter().find_map(|table| table.column(&column).map(|known| (table, known.clone())))
+        });
+        match found {
+            Some((table, column)) => Output {
+                name: c_text(&shown),
+                declared: column.declared.as_deref().map(c_text),
+                table: Some(c_text(&table.name)),
+                origin: Some(c_text(&column.name)),
+            },
+            None => Output::named(&shown),
+        }
+    };
+    names.into_iter().zip(expanded).map(output).collect()
+}

@@ -1,0 +1,290 @@
+//! Functions of the program that are called when something happens: busy, progress, trace, authorizer, and those of transactions.
+
+use crate::connection::{Db, of, sqlite3};
+use crate::failure::{AUTH, CONSTRAINT, ERROR, INTERRUPT, MISUSE, OK, Outcome, export, failed};
+use crate::lexer::Token;
+use crate::pointers::{Destructor, Handle, Raw, User, c_text};
+use crate::schema::Table;
+use crate::statement::sqlite3_stmt;
+use inlay::{Host, HostScope, HostTable, Result};
+use std::ffi::{CString, c_char, c_int, c_uint, c_void};
+use std::ptr;
+use std::sync::Arc;
+use std::time::Duration;
+
+type BusyHandler = unsafe extern "C" fn(*mut c_void, c_int) -> c_int;
+type ProgressHandler = unsafe extern "C" fn(*mut c_void) -> c_int;
+type Trace = unsafe extern "C" fn(c_uint, *mut c_void, *mut c_void, *mut c_void) -> c_int;
+type Authorizer = unsafe extern "C" fn(
+    *mut c_void,
+    c_int,
+    *const c_char,
+    *const c_char,
+    *const c_char,
+    *const c_char,
+) -> c_int;
+type OldTrace = unsafe extern "C" fn(*mut c_void, *const c_char);
+type CommitHook = unsafe extern "C" fn(*mut c_void) -> c_int;
+type RollbackHook = unsafe extern "C" fn(*mut c_void);
+type UpdateHook = unsafe extern "C" fn(*mut c_void, c_int, *const c_char, *const c_char, i64);
+
+/// What a program is asked while something is locked.
+#[derive(Clone, Copy)]
+pub struct Busy(BusyHandler, Raw);
+
+impl Busy {
+    pub fn call(self, turn: c_int) -> bool {
+        // SAFETY: the program's function, called as it was declared.
+        unsafe { (self.0)(self.1.0, turn) != 0 }
+    }
+}
+
+/// The functions of a connection.
+#[derive(Default)]
+pub struct Hooks {
+    pub busy: Option<Busy>,
+    progress: Option<(ProgressHandler, Raw)>,
+    trace: Option<(c_uint, Trace, Raw)>,
+    old_trace: Option<(OldTrace, Raw)>,
+    authorizer: Option<(Authorizer, Raw)>,
+    commit: Option<(CommitHook, Raw)>,
+    rollback: Option<(RollbackHook, Raw)>,
+    update: Option<(UpdateHook, Raw)>,
+}
+
+/// Who the engine asks while a statement runs.
+pub struct Asked(Arc<Db>);
+
+impl Asked {
+    fn stops(&self) -> bool {
+        let handler = self.0.hooks.lock().progress;
+        // SAFETY: the program's function, called as it was declared.
+        handler.is_some_and(|(function, data)| unsafe { function(data.0) != 0 })
+    }
+}
+
+impl Host for Asked {
+    fn find_table(&self, _name: &str, _scope: HostScope) -> Result<Option<HostTable>> {
+        Ok(None)
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.stops()
+    }
+
+    fn patience(&self) -> Duration {
+        Duration::from_millis(1)
+    }
+}
+
+/// Who is asked while a statement of a connection runs; nobody unless the program wants to be.
+pub fn host(db: &Arc<Db>) -> Option<Arc<dyn Host>> {
+    let wants = db.hooks.lock().progress.is_some();
+    wants.then(|| Arc::new(Asked(Arc::clone(db))) as Arc<dyn Host>)
+}
+
+/// Tells the program that a statement begins, and asks it whether to go on.
+pub fn trace(db: &Arc<Db>, statement: &sqlite3_stmt) {
+    const STATEMENT: c_uint = 1;
+    let (new, old) = {
+        let hooks = db.hooks.lock();
+        (hooks.trace, hooks.old_trace)
+    };
+    if let Some((mask, function, data)) = new.filter(|(mask, _, _)| mask & STATEMENT != 0) {
+        let _ = mask;
+        let text = statement.sql.as_ptr().cast_mut().cast();
+        // SAFETY: the program's function, called as it was declared, with the statement that is about to run.
+        unsafe { function(STATEMENT, data.0, ptr::from_ref(statement).cast_mut().cast(), text) };
+    }
+    if let Some((function, data)) = old {
+        let text = c_text(&statement.expanded());
+        // SAFETY: the program's function, called as it was declared.
+        unsafe { function(data.0, text.as_ptr()) };
+    }
+}
+
+/// Asks the program whether a statement may begin.
+pub fn progress(db: &Arc<Db>) -> Outcome<()> {
+    if db.hooks.lock().progress.is_some() && Asked(Arc::clone(db)).stops() {
+        return Err(failed(INTERRUPT, "interrupted"));
+    }
+    Ok(())
+}
+
+/// Asks the program whether something may be done. `true` if a column is to be read as NULL.
+fn ask(
+    db: &Db,
+    action: c_int,
+    first: Option<&str>,
+    second: Option<&str>,
+    schema: Option<&str>,
+) -> Outcome<c_int> {
+    let Some((function, data)) = db.hooks.lock().authorizer else { return Ok(OK) };
+    let texts: Vec<Option<CString>> =
+        [first, second, schema, None].iter().map(|text| text.map(c_text)).collect();
+    let pointer = |index: usize| texts[index].as_ref().map_or(ptr::null(), |text| text.as_ptr());
+    // SAFETY: the program's function, called as it was declared; the texts live until it returns.
+    let answer = unsafe { function(data.0, action, pointer(0), pointer(1), pointer(2), pointer(3)) };
+    const DENY: c_int = 1;
+    const IGNORE: c_int = 2;
+    match answer {
+        OK | IGNORE => Ok(answer),
+        DENY => Err(failed(AUTH, "not authorized")),
+        _ => Err(failed(ERROR, "authorizer malfunction")),
+    }
+}
+
+/// Fails unless something may be done.
+pub fn authorize(db: &Db, action: c_int, first: Option<&str>, second: Option<&str>) -> Outcome<()> {
+    ask(db, action, first, second, None).map(drop)
+}
+
+/// Fails unless a statement may read and write what it names.
+pub fn authorize_statement(
+    db: &Db,
+    tokens: &[Token<'_>],
+    tables: &[Arc<Table>],
+    changes: bool,
+) -> Outcome<()> {
+    const SELECT: c_int = 21;
+    const READ: c_int = 20;
+    if db.hooks.lock().authorizer.is_none() {
+        return Ok(());
+    }
+    let first = tokens.first();
+    let target = tables.first().map(|table| table.name.as_str());
+    if changes {
+        let action = [("delete", 9), ("update", 23)]
+            .iter()
+            .find(|(word, _)| first.is_some_and(|first| first.is(word)));
+        authorize(db, action.map_or(18, |(_, action)| *action), target, None)?;
+    }
+    if tokens.iter().any(|token| token.is("select")) {
+        authorize(db, SELECT, None, None)?;
+    }
+    let has_star = tokens.iter().any(|token| token.is_sign("*"));
+    for table in tables {
+        for column in &table.columns {
+            let named = || {
+                tokens
+                    .iter()
+                    .any(|token| token.name().is_some_and(|name| name.eq_ignore_ascii_case(&column.name)))
+            };
+            if (has_star || named()) && (!changes || named()) {
+                ask(db, READ, Some(&table.name), Some(&column.name), Some("main")).map_err(|failure| {
+                    match failure.code {
+                        AUTH => {
+                            failed(AUTH, format!("access to {}.{} is prohibited", table.name, column.name))
+                        }
+                        _ => failure,
+                    }
+                })?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Before rows or names are changed.
+pub fn before_change(db: &Arc<Db>) -> Outcome<()> {
+    if db.is_read_only {
+        return Err(failed(crate::failure::READONLY, "attempt to write a readonly database"));
+    }
+    if db.state.lock().told.get("query_only").is_some_and(|value| value == "1") {
+        return Err(failed(crate::failure::READONLY, "attempt to write a readonly database"));
+    }
+    if db.is_autocommit() { before_commit(db) } else { Ok(()) }
+}
+
+/// Asks the program whether a transaction may end.
+pub fn before_commit(db: &Arc<Db>) -> Outcome<()> {
+    let hook = db.hooks.lock().commit;
+    // SAFETY: the program's function, called as it was declared.
+    match hook.map(|(function, data)| unsafe { function(data.0) }) {
+        None | Some(0) => Ok(()),
+        Some(_) => Err(failed(CONSTRAINT | (2 << 8), "constraint failed")),
+    }
+}
+
+/// After rows or names were changed.
+pub fn after_change(_db: &Arc<Db>) {}
+
+/// Tells the program that a transaction was undone.
+pub fn after_rollback(db: &Arc<Db>) {
+    let hook = db.hooks.lock().rollback;
+    if let Some((function, data)) = hook {
+        // SAFETY: the program's function, called as it was declared.
+        unsafe { function(data.0) }
+    }
+}
+
+fn replaced<F>(place: &mut Option<(F, Raw)>, function: Option<F>, data: *mut c_void) -> *mut c_void {
+    std::mem::replace(place, function.map(|function| (function, Raw(data))))
+        .map_or(ptr::null_mut(), |(_, data)| data.0)
+}
+
+export! {
+    /// Who is asked whether to wait for what is locked.
+    fn sqlite3_busy_handler(connection: Handle<'_, sqlite3>, function: Option<BusyHandler>, data: *mut c_void) -> c_int [MISUSE] {
+        let Some(db) = of(connection) else { return MISUSE };
+        db.hooks.lock().busy = function.map(|function| Busy(function, Raw(data)));
+        OK
+    }
+
+    /// Who is asked now and then whether a statement is to end.
+    fn sqlite3_progress_handler(connection: Handle<'_, sqlite3>, steps: c_int, function: Option<ProgressHandler>, data: *mut c_void) -> () [()] {
+        if let Some(db) = of(connection) {
+            db.hooks.lock().progress = function.filter(|_| steps > 0).map(|function| (function, Raw(data)));
+        }
+    }
+
+    /// Who is told of statements that begin.
+    fn sqlite3_trace_v2(connection: Handle<'_, sqlite3>, mask: c_uint, function: Option<Trace>, data: *mut c_void) -> c_int [MISUSE] {
+        let Some(db) = of(connection) else { return MISUSE };
+        db.hooks.lock().trace = function.filter(|_| mask != 0).map(|function| (mask, function, Raw(data)));
+        OK
+    }
+
+    /// Who is told of statements that begin; as it was before sqlite3_trace_v2.
+    fn sqlite3_trace(connection: Handle<'_, sqlite3>, function: Option<OldTrace>, data: *mut c_void) -> *mut c_void [ptr::null_mut()] {
+        of(connection).map_or(ptr::null_mut(), |db| replaced(&mut db.hooks.lock().old_trace, function, data))
+    }
+
+    /// Statements are not timed.
+    fn sqlite3_profile(_connection: Handle<'_, sqlite3>, _function: *mut c_void, _data: *mut c_void) -> *mut c_void [ptr::null_mut()] {
+        ptr::null_mut()
+    }
+
+    /// Who is asked whether statements may do what they say.
+    fn sqlite3_set_authorizer(connection: Handle<'_, sqlite3>, function: Option<Authorizer>, data: *mut c_void) -> c_int [MISUSE] {
+        let Some(db) = of(connection) else { return MISUSE };
+        db.hooks.lock().authorizer = function.map(|function| (function, Raw(data)));
+        OK
+    }
+
+    /// Who is asked before a transaction is committed.
+    fn sqlite3_commit_hook(connection: Handle<'_, sqlite3>, function: Option<CommitHook>, data: *mut c_void) -> *mut c_void [ptr::null_mut()] {
+        of(connection).map_or(ptr::null_mut(), |db| replaced(&mut db.hooks.lock().commit, function, data))
+    }
+
+    /// Who is told of a transaction that was undone.
+    fn sqlite3_rollback_hook(connection: Handle<'_, sqlite3>, function: Option<RollbackHook>, data: *mut c_void) -> *mut c_void [ptr::null_mut()] {
+        of(connection).map_or(ptr::null_mut(), |db| replaced(&mut db.hooks.lock().rollback, function, data))
+    }
+
+    /// Kept, and not called: rows are changed many at a time.
+    fn sqlite3_update_hook(connection: Handle<'_, sqlite3>, function: Option<UpdateHook>, data: *mut c_void) -> *mut c_void [ptr::null_mut()] {
+        of(connection).map_or(ptr::null_mut(), |db| replaced(&mut db.hooks.lock().update, function, data))
+    }
+
+    /// Never called: the log has no pages.
+    fn sqlite3_wal_hook(_connection: Handle<'_, sqlite3>, _function: *mut c_void, _data: *mut c_void) -> *mut c_void [ptr::null_mut()] {
+        ptr::null_mut()
+    }
+
+    /// Never called: files do not shrink in this way.
+    fn sqlite3_autovacuum_pages(_connection: Handle<'_, sqlite3>, _function: *mut c_void, data: *mut c_void, destructor: Destructor) -> c_int [MISUSE] {
+        drop(User::new(data, destructor));
+        OK
+    }
+}

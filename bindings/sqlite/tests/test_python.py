@@ -1,0 +1,270 @@
+"""Python's sqlite3 on Inlay: what its users rely on."""
+
+import subprocess
+import textwrap
+from pathlib import Path
+
+from conftest import LIBRARY, interpreter, preloaded
+
+
+def test_rows_go_in_and_come_out_as_they_are(python):
+    out = python("""
+        con.execute("CREATE TABLE t (i INTEGER, r REAL, s TEXT, b BLOB)")
+        con.execute("INSERT INTO t VALUES (?, ?, ?, ?)", (2**62, 1.5, "é'\\x22", b"\\x00\\xff"))
+        con.execute("INSERT INTO t VALUES (NULL, NULL, NULL, NULL)")
+        print(con.execute("SELECT * FROM t").fetchall())
+        print([row[0] for row in con.execute("SELECT count(*), i FROM t").description])
+    """)
+    assert out == f"[({2**62}, 1.5, 'é\\'\"', b'\\x00\\xff'), (None, None, None, None)]\n['count(*)', 'i']\n"
+
+
+def test_an_integer_primary_key_is_the_greatest_plus_one(python):
+    out = python("""
+        con.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT)")
+        print(con.execute("INSERT INTO t (a) VALUES ('x')").lastrowid)
+        print(con.execute("INSERT INTO t VALUES (?, 'y')", (40,)).lastrowid)
+        print(con.execute("INSERT INTO t VALUES (?, 'z')", (None,)).lastrowid)
+        con.executemany("INSERT INTO t (a) VALUES (?)", [("p",), ("q",)])
+        con.execute("INSERT INTO t (a) SELECT a FROM t WHERE id < 41")
+        print(con.execute("SELECT last_insert_rowid(), max(rowid), max(id) FROM t").fetchone())
+        con.execute("DELETE FROM t WHERE id > 1")
+        print(con.execute("INSERT INTO t DEFAULT VALUES").lastrowid)
+        print(con.execute("CREATE TABLE u (a)").execute("INSERT INTO u VALUES (5)").lastrowid)
+    """)
+    assert out.split() == ["1", "40", "41", "(45,", "45,", "45)", "2", "1"]
+
+
+def test_errors_have_the_codes_and_texts_of_sqlite(python):
+    out = python("""
+        con.isolation_level = None
+        con.execute("CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT UNIQUE, c INT NOT NULL, CHECK (c > 0))")
+        con.execute("INSERT INTO t VALUES (1, 'x', 1)")
+        for sql in ("SELECT * FROM nosuch", "SELECT x FROM t", "SELECT f(1)", "SELEC 1", "SELECT 1 FROM",
+                    "INSERT INTO t VALUES (1, 'y', 1)", "INSERT INTO t VALUES (2, 'x', 1)",
+                    "INSERT INTO t VALUES (2, 'y', NULL)", "INSERT INTO t VALUES (2, 'y', 0)",
+                    "INSERT INTO t VALUES (2, 'y', 'z')", "CREATE TABLE t (a)", "INSERT INTO t VALUES (1)", "COMMIT"):
+            try:
+                con.execute(sql)
+                print("nothing")
+            except sqlite3.Error as error:
+                code = getattr(error, "sqlite_errorcode", "-")
+                print(type(error).__name__, "-" if code is None else code, error)
+    """)
+    lines = [" ".join(line.split(" ")[:1] + line.split(" ")[2:]) for line in out.splitlines()]
+    codes = {line.split(" ")[1] for line in out.splitlines() if "IntegrityError UNIQUE" in line}
+    assert lines == [
+        "OperationalError no such table: nosuch",
+        "OperationalError no such column: x",
+        "OperationalError no such function: f",
+        'OperationalError near "SELEC": syntax error',
+        "OperationalError incomplete input",
+        "IntegrityError UNIQUE constraint failed: t.a",
+        "IntegrityError UNIQUE constraint failed: t.b",
+        "IntegrityError NOT NULL constraint failed: t.c",
+        "IntegrityError CHECK constraint failed: c > 0",
+        "IntegrityError column t.c of type BIGINT cannot hold 'z'",
+        "OperationalError table t already exists",
+        "OperationalError table t has 3 columns but 1 values were supplied",
+        "OperationalError cannot commit - no transaction is active",
+    ]
+    assert codes in (set(), {"1555", "2067"})
+
+
+def test_a_column_without_a_type_has_that_of_its_first_value(python):
+    out = python("""
+        con.execute("CREATE TABLE movie (title, year, score)")
+        con.executemany("INSERT INTO movie VALUES (?, ?, ?)", [("Life of Brian", 1979, 8.0), ("Holy Grail", 1975, 8)])
+        print(con.execute("SELECT title, year, score FROM movie ORDER BY year").fetchall())
+        print(con.execute("SELECT avg(year), sum(score), typeof(year) FROM movie").fetchall())
+        try:
+            con.execute("INSERT INTO movie VALUES (1, 'x', 'y')")
+        except sqlite3.Error as error:
+            print(error)
+    """)
+    assert out.splitlines() == [
+        "[('Holy Grail', 1975, 8.0), ('Life of Brian', 1979, 8.0)]",
+        "[(1977.0, 16.0, 'integer')]",
+        "column movie.title of type VARCHAR cannot hold 1",
+    ]
+
+
+def test_functions_of_the_program(python):
+    out = python("""
+        class Total:
+            def __init__(self): self.sum = 0
+            def step(self, x): self.sum += x
+            def finalize(self): return self.sum
+        con.create_function("twice", 1, lambda x: x * 2)
+        con.create_function("any", -1, lambda *x: len(x), deterministic=True)
+        con.create_aggregate("total_of", 1, Total)
+        con.execute("CREATE TABLE t (a INTEGER)")
+        con.executemany("INSERT INTO t VALUES (?)", [(1,), (2,), (3,)])
+        print(con.execute("SELECT twice(a), twice('x'), any(1, 2, a), any() FROM t WHERE twice(a) = 4").fetchall())
+        print(con.execute("SELECT total_of(a) FROM t").fetchone())
+        con.create_function("fails", 0, lambda: 1 / 0)
+        try:
+            con.execute("SELECT fails()").fetchone()
+        except sqlite3.OperationalError as error:
+            print(error)
+        print(con.execute("SELECT 1").fetchone())
+    """)
+    assert out.splitlines() == ["[(4, 'xx', 3, 0)]", "(6,)", "user-defined function raised exception", "(1,)"]
+
+
+def test_what_tools_ask_of_tables(python):
+    out = python("""
+        con.executescript('''
+            CREATE TABLE parent (id INTEGER PRIMARY KEY, name VARCHAR(30) NOT NULL DEFAULT 'x');
+            CREATE TABLE child (a INT, b REFERENCES parent (id) ON DELETE CASCADE, UNIQUE (a),
+                CONSTRAINT positive CHECK (a
+                    > 0));
+            CREATE INDEX by_b ON child (b);
+            CREATE VIEW v AS SELECT a FROM child;
+            PRAGMA user_version = 7;
+        ''')
+        for sql in ("PRAGMA table_info(parent)", "PRAGMA main.table_info('child')",
+                    "PRAGMA foreign_key_list(child)", "PRAGMA index_list(child)", "PRAGMA index_info('by_b')",
+                    "PRAGMA foreign_keys", "PRAGMA user_version",
+                    "SELECT name, type FROM pragma_table_info('parent')",
+                    "SELECT m.name, p.name FROM sqlite_master m, pragma_table_info(m.name) p "
+                    "WHERE m.type = 'table' AND p.pk = 1",
+                    "SELECT type, name, sql FROM sqlite_master"):
+            print(con.execute(sql).fetchall())
+    """)
+    assert out.splitlines() == [
+        "[(0, 'id', 'INTEGER', 0, None, 1), (1, 'name', 'VARCHAR(30)', 1, \"'x'\", 0)]",
+        "[(0, 'a', 'INT', 0, None, 0), (1, 'b', '', 0, None, 0)]",
+        "[(0, 0, 'parent', 'b', 'id', 'NO ACTION', 'CASCADE', 'NONE')]",
+        "[(0, 'by_b', 0, 'c', 0), (1, 'sqlite_autoindex_child_1', 1, 'u', 0)]",
+        "[(0, 1, 'b')]",
+        "[(0,)]",
+        "[(7,)]",
+        "[('id', 'INTEGER'), ('name', 'VARCHAR(30)')]",
+        "[('parent', 'id')]",
+        "[('table', 'parent', \"CREATE TABLE parent (id INTEGER PRIMARY KEY, "
+        "name VARCHAR(30) NOT NULL DEFAULT 'x')\"), "
+        "('table', 'child', 'CREATE TABLE child (a INT, b REFERENCES parent (id) ON DELETE CASCADE, UNIQUE (a),\\n"
+        "        CONSTRAINT positive CHECK (a\\n            > 0))'), "
+        "('index', 'by_b', 'CREATE INDEX by_b ON child (b)'), ('view', 'v', 'CREATE VIEW v AS SELECT a FROM child')]",
+    ]
+
+
+def test_transactions_and_savepoints(python):
+    out = python("""
+        con.isolation_level = None
+        con.execute("CREATE TABLE t (a INTEGER)")
+        con.execute("BEGIN IMMEDIATE")
+        con.execute("INSERT INTO t VALUES (1)")
+        print(con.in_transaction)
+        con.execute("SAVEPOINT s")
+        con.execute("INSERT INTO t VALUES (2)")
+        con.execute("ROLLBACK TO s")
+        con.execute("RELEASE s")
+        con.execute("COMMIT")
+        con.execute("SAVEPOINT outer_one")
+        con.execute("INSERT INTO t VALUES (3)")
+        con.execute("RELEASE outer_one")
+        print(con.in_transaction, con.execute("SELECT a FROM t").fetchall(), con.total_changes)
+    """)
+    assert out.splitlines() == ["True", "False [(1,), (3,)] 3"]
+
+
+def test_dates_formats_and_kinds(python):
+    out = python("""
+        print(con.execute('''
+            SELECT date('2024-02-29', '+1 year'), strftime('%s', '1970-01-02'), julianday('2000-01-01 12:00'),
+                datetime(0, 'unixepoch'), printf('%05.1f|%-3d|%s', 2.25, 7, 'x'), hex('ab'), typeof(1.0), typeof(x'00'),
+                'abc' LIKE 'A%', 'abc' GLOB 'A*', max(1, 3, 2), iif(1, 'y', 'n'), CAST('12x' AS INTEGER), 7 / 2, 1 / 0,
+                substr('hello', -3), quote('it'' s'), 1 == 1, 'a' || 1
+        ''').fetchone())
+    """)
+    assert out.strip() == (
+        "('2025-03-01', '86400', 2451545.0, '1970-01-01 00:00:00', '002.2|7  |x', '6162', 'real', 'blob', "
+        "1, 0, 3, 'y', 12, 3, None, 'llo', \"'it'' s'\", 1, 'a1')"
+    )
+
+
+def test_a_file_is_read_again_and_another_process_waits_for_it(python, tmp_path):
+    path = str(tmp_path / "x.db")
+    python(
+        """
+        con = sqlite3.connect(sys.argv[1])
+        con.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, d date)")
+        con.execute("INSERT INTO t (d) VALUES ('2024-01-01')")
+        con.commit()
+    """,
+        path,
+    )
+    holder = textwrap.dedent("""
+        import sqlite3, sys
+        con = sqlite3.connect(sys.argv[1])
+        print(con.execute("SELECT * FROM t").fetchall(), flush=True)
+        sys.stdin.read()
+    """)
+    command = [interpreter(), "-c", holder, path]
+    first = subprocess.Popen(command, env=preloaded(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        assert first.stdout.readline() == "[(1, '2024-01-01')]\n"
+        out = python(
+            """
+            con = sqlite3.connect(sys.argv[1], timeout=0.1)
+            try:
+                con.execute("INSERT INTO t (d) VALUES ('x')")
+            except sqlite3.OperationalError as error:
+                print(error)
+        """,
+            path,
+        )
+        assert out == "database is locked\n"
+    finally:
+        first.communicate("")
+
+
+def test_threads_insert_into_one_file(python, tmp_path):
+    out = python(
+        """
+        import threading
+        path = sys.argv[1]
+        first = sqlite3.connect(path)
+        first.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, thread INTEGER)")
+        first.commit()
+        failed = []
+        def work(number):
+            own = sqlite3.connect(path, timeout=20, isolation_level=None)
+            for _ in range(50):
+                try:
+                    own.execute("INSERT INTO t (thread) VALUES (?)", (number,))
+                except sqlite3.Error as error:
+                    failed.append(error)
+            own.close()
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+        [thread.start() for thread in threads]
+        [thread.join() for thread in threads]
+        print(failed, first.execute("SELECT count(*), count(DISTINCT id), max(id) FROM t").fetchone())
+    """,
+        str(tmp_path / "x.db"),
+    )
+    assert out == "[] (400, 400, 400)\n"
+
+
+def test_only_names_of_the_interface_are_exported():
+    listed = subprocess.run(["nm", "-D", "--defined-only", str(LIBRARY)], capture_output=True, text=True, check=True)
+    names = [line.split()[-1] for line in listed.stdout.splitlines()]
+    assert len(names) > 250
+    assert [name for name in names if not name.startswith("sqlite3_")] == []
+
+
+def test_what_cpython_imports_is_there():
+    program = "import _sqlite3; print(_sqlite3.__file__)"
+    module = subprocess.run([interpreter(), "-c", program], capture_output=True, text=True, check=True).stdout.strip()
+    wanted = subprocess.run(["nm", "-D", "--undefined-only", module], capture_output=True, text=True, check=True)
+    have = subprocess.run(["nm", "-D", "--defined-only", str(LIBRARY)], capture_output=True, text=True, check=True)
+    names = {line.split()[-1].split("@")[0] for line in wanted.stdout.splitlines() if "sqlite3_" in line}
+    assert names - {line.split()[-1] for line in have.stdout.splitlines()} == set()
+
+
+def test_a_file_of_sqlites_own_tests(python):
+    program = (Path(__file__).parent / "slt.py").read_text()
+    out = python(program + "\n", str(Path(__file__).parents[3] / "tests" / "slt" / "select1.test"))
+    passed, _, count = out.splitlines()[-1].split()[:3]
+    assert passed == count, out

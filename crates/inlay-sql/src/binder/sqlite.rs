@@ -1,0 +1,175 @@
+//! What SQLite's dialect (`SET dialect = 'sqlite'`) means by what is written the same: asked where the binder looks at such a node
+//! anyway, and only in this dialect.
+//!
+//! - Numbers without a point are BIGINT, and a division by zero is NULL.
+//! - Operands of arithmetic are numbers: truth values are 0 and 1, and a text is the number that it is, or 0.
+//! - A number and a text compare as SQLite's affinities have it; a text that is no number is greater than all.
+//! - Columns that are neither grouped nor aggregated are those of some row of the group; beside a single MIN or MAX of the row
+//!   that has it.
+
+use super::Binder;
+use super::coerce::exact;
+use crate::parser::ast::{BinaryOp, Pos};
+use crate::plan::{AggregateExpr, ColumnId, CompareOp, Expr};
+use inlay_functions::registry::resolve_aggregate;
+use inlay_kernels::resolve::{ArgType, Dialect};
+use inlay_types::{Error, LogicalType, Result, Value};
+use std::sync::Arc;
+
+impl Binder<'_> {
+    /// Whether the session speaks SQLite's dialect.
+    pub(super) fn is_sqlite(&self) -> bool {
+        self.context.options.dialect == Dialect::Sqlite
+    }
+
+    /// A literal number.
+    pub(super) fn sqlite_number(value: Value) -> Value {
+        match value {
+            Value::Integer(number) => Value::BigInt(i64::from(number)),
+            other => other,
+        }
+    }
+
+    /// The operands of an operator as it takes them.
+    pub(super) fn sqlite_operands(
+        &mut self,
+        op: BinaryOp,
+        left: Expr,
+        right: Expr,
+        pos: Pos,
+    ) -> Result<(Expr, Expr)> {
+        use BinaryOp as B;
+        if !matches!(op, B::Add | B::Subtract | B::Multiply | B::Divide | B::Modulo) {
+            return Ok((left, right));
+        }
+        let (left, right) = (self.sqlite_operand(left, pos)?, self.sqlite_operand(right, pos)?);
+        if !matches!(op, B::Divide | B::Modulo)
+            || matches!(&right, Expr::Literal { value, .. } if !is_zero(value))
+        {
+            return Ok((left, right));
+        }
+        let zero = Expr::literal(Value::BigInt(0));
+        Ok((left, self.call("nullif", vec![right, zero], pos)?))
+    }
+
+    fn sqlite_operand(&mut self, operand: Expr, pos: Pos) -> Result<Expr> {
+        if operand.ty() == LogicalType::Boolean {
+            return Ok(self.cast_of(operand, LogicalType::BigInt, false, pos));
+        }
+        if operand.ty() != LogicalType::Varchar {
+            return Ok(operand);
+        }
+        let number = self.cast_of(operand, LogicalType::Double, true, pos);
+        self.call("coalesce", vec![number, Expr::literal(Value::Double(0.0))], pos)
+    }
+
+    /// The comparison of a number with a text; `None` if it is none.
+    pub(super) fn sqlite_comparison(
+        &self,
+        op: CompareOp,
+        left: &Expr,
+        right: &Expr,
+        pos: Pos,
+    ) -> Result<Option<Expr>> {
+        let is_number = |expr: &Expr| expr.ty().is_numeric() || expr.ty() == LogicalType::Boolean;
+        let is_text = |expr: &Expr| expr.ty() == LogicalType::Varchar;
+        let literal = |expr: &Expr| self.sample(expr).or_else(|| literal_of(expr));
+        let (number, text, flipped) = match () {
+            () if is_number(left) && is_text(right) => (left, right, false),
+            () if is_text(left) && is_number(right) => (right, left, true),
+            () => return Ok(None),
+        };
+        let compare = |number: Expr, text: Expr| match flipped {
+            false => Expr::compare(op, number, text),
+            true => Expr::compare(op, text, number),
+        };
+        // What becomes of it depends on the text: a plan for any text there is none.
+        if self.sample(text).is_some() {
+            return Err(Error::unsupported("a slot for a text beside a number"));
+        }
+        match (literal(number), literal(text)) {
+            // A constant beside a column of texts is a text.
+            (Some(_), None) => {
+                let number = self.cast_to(number.clone(), LogicalType::Varchar, pos)?;
+                Ok(Some(compare(number, text.clone())))
+            }
+            // A text beside a column of numbers is a number, if it is one.
+            (None, Some(Value::Varchar(written))) => {
+                if let Ok(whole) = written.trim().parse::<i64>() {
+                    let value = Value::BigInt(whole);
+                    let ty = number.ty();
+                    let other = exact(&value, &ty).map_or(Expr::literal(value), Expr::literal);
+                    let (left, right) =
+                        if flipped { (other, number.clone()) } else { (number.clone(), other) };
+                    return self.comparison(op, left, right, pos).map(Some);
+                }
+                if let Ok(real) = written.trim().parse::<f64>() {
+                    let number = self.cast_to(number.clone(), LogicalType::Double, pos)?;
+                    return Ok(Some(compare(number, Expr::literal(Value::Double(real)))));
+                }
+                Ok(Some(constant(op, flipped, number.clone())))
+            }
+            (Some(_), Some(_)) => Ok(Some(constant(op, flipped, number.clone()))),
+            (None, _) => {
+                let number = self.cast_to(number.clone(), LogicalType::Double, pos)?;
+                let text = self.cast_of(text.clone(), LogicalType::Double, true, pos);
+                Ok(Some(compare(number, text)))
+            }
+        }
+    }
+
+    /// Aggregates for columns that are neither grouped nor aggregated, and the columns that take their place.
+    pub(super) fn sqlite_bare_columns(
+        &mut self,
+        bare: Vec<ColumnId>,
+        aggregates: &mut Vec<(ColumnId, AggregateExpr)>,
+    ) -> Result<Vec<(ColumnId, Expr)>> {
+        let only = aggregates.first().filter(|(_, only)| {
+            aggregates.len() == 1 && only.args.len() == 1 && !only.distinct && only.filter.is_none()
+        });
+        let extreme = only.and_then(|(_, only)| {
+            let pairs = [("max", "arg_max"), ("min", "arg_min")];
+            let (_, name) = pairs.into_iter().find(|(name, _)| *name == &*only.function.name)?;
+            Some((name, only.args[0].clone()))
+        });
+        let mut replaced = Vec::with_capacity(bare.len());
+        for id in bare {
+            let column = self.column(id);
+            let (name, args) = match &extreme {
+                Some((name, key)) => (*name, vec![column.clone(), key.clone()]),
+                None => ("first", vec![column.clone()]),
+            };
+            let types: Vec<ArgType> = args.iter().map(|arg| ArgType::of(arg.ty())).collect();
+            let function = Arc::new(resolve_aggregate(name, &types)?);
+            let made = self.columns.copy_of(id);
+            aggregates.push((
+                made,
+                AggregateExpr { function, args, distinct: false, filter: None, order_by: Vec::new() },
+            ));
+            replaced.push((made, column));
+        }
+        Ok(replaced)
+    }
+}
+
+fn literal_of(expr: &Expr) -> Option<Value> {
+    if let Expr::Literal { value, .. } = expr { Some(value.clone()) } else { None }
+}
+
+fn is_zero(value: &Value) -> bool {
+    value.is_null() || value.as_f64() == Some(0.0)
+}
+
+/// What comparing a number with a text that is none gives: the number is less, unless it is NULL.
+fn constant(op: CompareOp, flipped: bool, number: Expr) -> Expr {
+    use CompareOp as C;
+    let holds = match op {
+        C::Eq => false,
+        C::NotEq => true,
+        C::Lt | C::LtEq => !flipped,
+        C::Gt | C::GtEq => flipped,
+        C::Distinct => return Expr::literal(Value::Boolean(true)),
+        C::NotDistinct => return Expr::literal(Value::Boolean(false)),
+    };
+    Expr::compare(if holds { C::Eq } else { C::NotEq }, number.clone(), number)
+}
