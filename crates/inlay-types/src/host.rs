@@ -14,7 +14,7 @@
 use crate::datetime::{
     DATE_INFINITY, MICROS_PER_DAY, TIMESTAMP_INFINITY, is_finite_date, is_finite_timestamp,
 };
-use crate::nearest::{EXACT_PRECISION, nearest_f64};
+use crate::nearest::{EXACT_PRECISION, nearest_f64, power_of_ten};
 use crate::value::NA;
 use crate::{Buffer, Interval, LogicalType, Native, PhysicalType, Vector, VectorKind, View};
 
@@ -196,7 +196,7 @@ fn write_doubles(part: &Vector, target: &mut [u8]) {
         LogicalType::Decimal { scale, precision } => (*scale, *precision <= EXACT_PRECISION),
         _ => (0, true),
     };
-    let divisor = 10f64.powi(i32::from(scale));
+    let divisor = power_of_ten(scale);
     match part.physical_type() {
         PhysicalType::I16 => fill(part, target, NA, |value: i16| f64::from(value) / divisor),
         PhysicalType::I32 => fill(part, target, NA, |value: i32| f64::from(value) / divisor),

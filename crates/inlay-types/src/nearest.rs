@@ -9,13 +9,25 @@ const EXACT_DIGITS: u8 = 22;
 /// Decimals of so many digits are below 2^53, whatever their scale.
 pub const EXACT_PRECISION: u8 = 15;
 
+/// The doubles nearest to the powers of ten that decimals are scaled by. How precise `powi` is, Rust does not say.
+const POWERS_OF_TEN: [f64; 39] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
+    1e19, 1e20, 1e21, 1e22, 1e23, 1e24, 1e25, 1e26, 1e27, 1e28, 1e29, 1e30, 1e31, 1e32, 1e33, 1e34, 1e35,
+    1e36, 1e37, 1e38,
+];
+
+/// The double nearest to `10^exponent`, of an exponent up to 38, or infinity.
+pub fn power_of_ten(exponent: u8) -> f64 {
+    POWERS_OF_TEN.get(usize::from(exponent)).copied().unwrap_or(f64::INFINITY)
+}
+
 /// The double nearest to `unscaled / 10^scale`.
 pub fn nearest_f64(unscaled: i128, scale: u8) -> f64 {
     if scale == 0 || unscaled.unsigned_abs() <= EXACT_MAX && scale <= EXACT_DIGITS {
-        return unscaled as f64 / 10f64.powi(i32::from(scale));
+        return unscaled as f64 / power_of_ten(scale);
     }
     // A quotient of rounded numbers may be off by one; the digits are read exactly.
-    let double = unscaled as f64 / 10f64.powi(i32::from(scale));
+    let double = unscaled as f64 / power_of_ten(scale);
     Digits::of(unscaled, scale).and_then(|digits| digits.text().parse().ok()).unwrap_or(double)
 }
 

@@ -2,6 +2,7 @@
 
 use super::{GroupIds, GroupedAccumulator, NullCount, count, same_kind, sum};
 use crate::function::{AggregateFunction, AggregateKind, NullHandling, ScalarFunction, Volatility};
+use inlay_types::nearest::power_of_ten;
 use inlay_types::{Bitmap, Buffer, Error, Heap, LogicalType, PhysicalType, Result, Vector};
 use std::any::Any;
 use std::sync::Arc;
@@ -27,7 +28,7 @@ pub fn sum_of(function: &AggregateFunction) -> AggregateFunction {
 pub fn average(sums: &Vector, counts: &Vector) -> Result<Vector> {
     let counts = counts.values::<i64>();
     let scale = match sums.logical_type() {
-        LogicalType::Decimal { scale, .. } => 10f64.powi(i32::from(scale)),
+        LogicalType::Decimal { scale, .. } => power_of_ten(scale),
         _ => 1.0,
     };
     let values: Vec<f64> = match sums.physical_type() {

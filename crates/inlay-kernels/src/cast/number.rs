@@ -1,7 +1,7 @@
 //! Loops between numeric types. They flag what is wrong; what that means is settled afterwards, row by row.
 
 use super::settle;
-use inlay_types::nearest::{EXACT_PRECISION, nearest_f64};
+use inlay_types::nearest::{EXACT_PRECISION, nearest_f64, power_of_ten};
 use inlay_types::{LogicalType, Native, PhysicalType, Result, Vector};
 
 /// `out = f(input)` over a flat vector, where the flag says that a value cannot be converted.
@@ -154,7 +154,7 @@ fn decimal_to_double(
     or_null: bool,
     out: &mut Vector,
 ) -> Option<Result<()>> {
-    let divisor = 10f64.powi(i32::from(scale));
+    let divisor = power_of_ten(scale);
     let to = LogicalType::Double;
     Some(match input.physical_type() {
         PhysicalType::I16 => run(input, &to, or_null, out, |v: i16| (f64::from(v) / divisor, false)),
@@ -215,7 +215,7 @@ fn double_to_decimal(
     out: &mut Vector,
 ) -> Option<Result<()>> {
     let to = LogicalType::decimal(precision, scale);
-    let (power, limit) = (10f64.powi(i32::from(scale)), 10i64.checked_pow(u32::from(precision))?);
+    let (power, limit) = (power_of_ten(scale), 10i64.checked_pow(u32::from(precision))?);
     macro_rules! to {
         ($to:ty) => {
             run(input, &to, or_null, out, move |v: f64| {

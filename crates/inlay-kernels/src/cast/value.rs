@@ -3,7 +3,7 @@
 use super::{can_cast, no_cast};
 use crate::parse::{self, ParseError};
 use inlay_types::error::kept_text;
-use inlay_types::nearest::{nearest_f32, nearest_f64};
+use inlay_types::nearest::{nearest_f32, nearest_f64, power_of_ten};
 use inlay_types::{Error, LogicalType, Result, Value};
 
 /// Converts one value to type `to`; NULL stays NULL.
@@ -132,7 +132,7 @@ pub fn rescale(unscaled: i128, from: u8, to: u8) -> Option<i128> {
 
 /// A float times `10^scale`, rounded half away from zero.
 pub(super) fn float_to_scaled(value: f64, scale: u8) -> Option<i128> {
-    let scaled = (value * 10f64.powi(i32::from(scale))).round();
+    let scaled = (value * power_of_ten(scale)).round();
     (scaled.abs() < 1e38).then_some(scaled as i128)
 }
 

@@ -11,7 +11,7 @@ use crate::host::unshown_moment;
 use crate::value::Interval;
 use crate::{Batch, Bitmap, Buffer, Error, LogicalType, PhysicalType, Result, Vector, VectorBuilder};
 use std::any::Any;
-use std::ffi::{CString, c_void};
+use std::ffi::{CString, c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::Arc;
@@ -466,8 +466,8 @@ unsafe extern "C" fn release_array(array: *mut ArrowArray) {
 
 /// What an exported schema points to; freed by `release_schema`.
 struct SchemaContents {
-    _format: CString,
-    _name: CString,
+    /// Texts of `CString::into_raw`: the consumer reads by these pointers, which moving the owner of a text would end.
+    texts: [*mut c_char; 2],
     children: Vec<*mut ArrowSchema>,
     dictionary: *mut ArrowSchema,
 }
@@ -481,18 +481,16 @@ pub fn schema_of(
     dictionary: Option<ArrowSchema>,
 ) -> ArrowSchema {
     // A column name may hold NUL; C strings cannot.
-    let text = |text: &str| CString::new(text.replace('\0', "")).unwrap_or_default();
+    let text = |text: &str| CString::new(text.replace('\0', "")).unwrap_or_default().into_raw();
     let (format, name) = (text(format), text(name));
-    let (format_pointer, name_pointer) = (format.as_ptr(), name.as_ptr());
     let mut contents = Box::new(SchemaContents {
-        _format: format,
-        _name: name,
+        texts: [format, name],
         children: children.into_iter().map(|child| Box::into_raw(Box::new(child))).collect(),
         dictionary: dictionary.map_or(ptr::null_mut(), |d| Box::into_raw(Box::new(d))),
     });
     ArrowSchema {
-        format: format_pointer,
-        name: name_pointer,
+        format,
+        name,
         metadata: ptr::null(),
         flags,
         n_children: contents.children.len() as i64,
@@ -516,6 +514,10 @@ unsafe extern "C" fn release_schema(schema: *mut ArrowSchema) {
         // SAFETY: made by `schema_of` with `Box::into_raw`; `release` was set, so this is the first call.
         let contents = unsafe { Box::from_raw(schema.private_data.cast::<SchemaContents>()) };
         schema.private_data = ptr::null_mut();
+        for text in contents.texts {
+            // SAFETY: made by `schema_of` with `CString::into_raw`, and freed here alone.
+            drop(unsafe { CString::from_raw(text) });
+        }
         for &child in contents.children.iter().chain(Some(&contents.dictionary)).filter(|c| !c.is_null()) {
             // SAFETY: made by `schema_of`. A child that the consumer moved away owns nothing.
             drop(unsafe { Box::from_raw(child) });

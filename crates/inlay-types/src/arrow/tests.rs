@@ -225,7 +225,7 @@ fn other_units_and_widths_are_converted() {
     }
     let halves = Buffer::copy_of(&[0x3c00u16, 0xc000, 0x7c00, 0x0001]);
     let halves = read(LogicalType::USmallInt, halves, 4, ArrowType::Float16).unwrap();
-    assert_eq!(halves.values::<f32>(), &[1.0, -2.0, f32::INFINITY, 2f32.powi(-24)]);
+    assert_eq!(halves.values::<f32>(), &[1.0, -2.0, f32::INFINITY, 1.0 / 16_777_216.0]);
     let decimal = ArrowType::Decimal { precision: 4, scale: 1, zeros: 0, width_bits: 64 };
     let decimal = read(LogicalType::BigInt, long(123), 1, decimal).unwrap().get(0);
     assert_eq!(decimal, Value::Decimal { unscaled: 123, precision: 4, scale: 1 });
