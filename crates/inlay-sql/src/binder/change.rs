@@ -238,6 +238,11 @@ impl Binder<'_> {
         if let Some(field) = lost_field(&value.ty(), &ty) {
             return Err(self.at(loses(&field, &ty), pos));
         }
+        self.stored_value(value, ty, pos)
+    }
+
+    /// Like [`Self::assigned`], for a default that was written when the column had other fields.
+    pub(super) fn stored_value(&self, value: Expr, ty: LogicalType, pos: Pos) -> Result<Expr> {
         if let Some(slot) = self.assigned_slot(&value, &ty)? {
             return Ok(slot);
         }
