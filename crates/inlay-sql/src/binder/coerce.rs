@@ -12,6 +12,7 @@ use inlay_kernels::common_type;
 use inlay_kernels::parse::fraction_digits;
 use inlay_kernels::resolve::ArgType;
 use inlay_types::candidates::Candidates;
+use inlay_types::logical_type::DECIMAL_MAX_DIGITS;
 use inlay_types::{Error, LogicalType, Result, Value};
 use std::sync::Arc;
 
@@ -407,7 +408,18 @@ fn comparison_type(left: &Expr, right: &Expr) -> Option<LogicalType> {
             Some(LogicalType::Varchar)
         }
         // Text is read as the other side's type, as in DuckDB, whatever the other side is.
-        (LogicalType::Varchar, other) | (other, LogicalType::Varchar) => Some(other),
+        (LogicalType::Varchar, other) | (other, LogicalType::Varchar) => Some(roomy(other)),
         _ => meet(left_ty, right_ty),
+    }
+}
+
+/// A DECIMAL with room for numbers that have more digits, before the point and behind it: texts may be such.
+fn roomy(ty: LogicalType) -> LogicalType {
+    match ty {
+        LogicalType::Decimal { precision, scale } => {
+            let spare = DECIMAL_MAX_DIGITS.saturating_sub(precision) / 2;
+            LogicalType::decimal(DECIMAL_MAX_DIGITS, scale + spare)
+        }
+        other => other,
     }
 }
