@@ -352,6 +352,7 @@ impl Run<'_> {
             options: ResolveOptions {
                 integer_division: session.integer_division,
                 zone: session.time_zone(),
+                bytea: session.bytea(),
                 now: Some(self.now()),
                 ids: self.ids(),
                 random: Arc::clone(&self.session.random),

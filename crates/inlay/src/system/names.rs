@@ -109,6 +109,7 @@ impl Names<'_> {
             options: ResolveOptions {
                 integer_division: self.settings.integer_division,
                 zone: self.settings.time_zone(),
+                bytea: self.settings.bytea(),
                 now: None,
                 ids: Default::default(),
                 random: Arc::default(),
