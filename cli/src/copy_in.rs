@@ -30,6 +30,7 @@ pub struct CopyIn {
 impl CopyIn {
     /// The statement, if it is one.
     pub fn of(sql: &str) -> Option<Self> {
+        let sql = behind_comments(sql);
         let is_copy = sql.get(..4).is_some_and(|word| word.eq_ignore_ascii_case("copy"));
         let lower = if is_copy { sql.to_ascii_lowercase() } else { return None };
         let is_stdin = |before: &str, (at, word): (usize, &str)| {
@@ -55,6 +56,23 @@ impl CopyIn {
                 self.head
             ),
             Form::Csv => format!("{}{path}{}", self.head, self.options),
+        }
+    }
+}
+
+/// A statement without the comments in front of it, which dumps have.
+fn behind_comments(sql: &str) -> &str {
+    let mut rest = sql.trim_start();
+    loop {
+        let behind = match rest.strip_prefix("--") {
+            Some(comment) => comment.split_once('\n').map(|(_, behind)| behind),
+            None => {
+                rest.strip_prefix("/*").and_then(|comment| comment.split_once("*/")).map(|(_, behind)| behind)
+            }
+        };
+        match behind {
+            Some(behind) => rest = behind.trim_start(),
+            None => return rest,
         }
     }
 }
@@ -191,6 +209,8 @@ mod tests {
         assert_eq!(form("COPY t FROM STDIN WITH CSV HEADER"), Some(Form::Csv));
         assert_eq!(form("COPY t FROM STDIN (FORMAT csv)"), Some(Form::Csv));
         assert_eq!(form("COPY t FROM 'stdin'"), None);
+        assert_eq!(form("--\n-- Data; of t\n--\n\n/* COPY */ COPY t FROM stdin"), Some(Form::Text));
+        assert_eq!(form("-- COPY t FROM stdin"), None);
         assert_eq!(form("COPY t TO STDOUT"), None);
         assert_eq!(form("SELECT stdin FROM stdin"), None);
         let copy = CopyIn::of("COPY t FROM STDIN (FORMAT csv)").unwrap();

@@ -89,6 +89,8 @@ pub fn run(session: &mut Session, text: &str) -> Done {
                 COMMANDS.iter().map(|(name, help)| format!("{name:18} {help}")).collect();
             session.print(&lines.join("\n"))
         }
+        // Dumps have them around what they run, for shells in which a backslash could do harm.
+        "restrict" | "unrestrict" => Ok(()),
         "e" | "edit" | "ef" | "ev" => said("there is no editor; write the statement into a file and \\i it"),
         "copy" => {
             said("there is no \\copy: the database is in this process, and COPY reads and writes its files")

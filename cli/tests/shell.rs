@@ -413,6 +413,45 @@ fn code_that_may_not_run_yet_is_told_of_when_it_is_made() {
     assert!(notes[0].contains("\"f\"") && notes[0].contains("SET allow_python = true"), "{}", ran.err);
 }
 
+/// What pg_dump of PostgreSQL 15 made of one database, with COPY and with INSERT.
+#[test]
+fn dumps_of_postgres_are_loaded() {
+    for (name, dump) in
+        [("copy", include_str!("postgres/copy.sql")), ("inserts", include_str!("postgres/inserts.sql"))]
+    {
+        let place = Place::new(&format!("postgres-{name}"));
+        let loaded = place.run(&["-bail", "shop.inlay"], dump);
+        assert_eq!((loaded.code, loaded.err.as_str()), (0, ""), "{name}");
+        let asked = |sql: &str| place.run(&["-csv", "-noheader", "shop.inlay"], sql).out;
+        let customers = asked(
+            "SELECT id, name, tags[2], tags[4], tags[6], tags[7], data->'a'->>1, photo = '\\x00\\xFF\\x41'::BLOB, \
+             photos[1] = '\\x00\\xFF'::BLOB, photos[2], epoch(created)::BIGINT, m, i FROM customers ORDER BY id",
+        );
+        let ann = [
+            "1,\"Ann; O'Neil\",\"b c\",,\"it's\",\"q\"\"\\\",x",
+            "true,true,,1704452400,ok,\"1 year 2 months 3 days 04:05:06\"",
+        ];
+        let tab = ["2,\"Tab\tand\nline\\\"", ",,,,,,,,1704452400,ok,"];
+        assert_eq!(customers, format!("{}\n{}\n", ann.join(","), tab.join(",")), "{name}");
+        assert_eq!(
+            asked(
+                "SELECT * FROM app.orders ORDER BY id; SELECT * FROM rich WHERE total > 0; FROM mv; SELECT nextval('counter')"
+            ),
+            "1,1,10.50,x,21.00\n2,1,20.00,,40.00\n3,2,0.00,\\N,0.00\n\"Ann; O'Neil\",30.50\n2\n43\n",
+            "{name}"
+        );
+        // Keys, sequences and defaults are there.
+        let more = asked(
+            "INSERT INTO customers (name) VALUES ('new') RETURNING id, tags, data; \
+             INSERT INTO app.orders (customer, total) VALUES (3, 1) RETURNING id; DELETE FROM customers WHERE id = 3; \
+             SELECT count(*) FROM app.orders",
+        );
+        assert_eq!(more, "3,[],{}\n4\n3\n", "{name}");
+        let refused = place.run(&["shop.inlay"], "INSERT INTO app.orders (customer) VALUES (9);");
+        assert!(refused.err.contains("orders_customer_fkey"), "{name}: {}", refused.err);
+    }
+}
+
 /// Rows behind COPY ... FROM STDIN are no statements, whether they can be loaded or not.
 #[test]
 fn rows_behind_a_copy_are_loaded() {

@@ -8,18 +8,20 @@ use crate::filesystem;
 use crate::functions;
 use crate::host::{self, InCall, PythonHost, hosted};
 use crate::numpy::Decimals;
-use crate::parameters;
+use crate::parameters::{self, Given};
 use crate::pending::PendingColumns;
+use crate::prepared::Prepared;
 use crate::register;
 use crate::result::Answer;
 use inlay::sql::{self, Part};
-use inlay::{Database, Extent, Parameters, PreparedStatement, QueryResult, ResultKind, Value};
+use inlay::{Database, Extent, ParameterShape, Parameters, QueryResult, ResultKind, Value};
 use pyo3::exceptions::{PyKeyError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyCapsule, PyDict, PyList, PyString, PyTuple};
 use std::borrow::Cow;
 use std::ffi::CString;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 #[doc = doc!("connect")]
@@ -86,21 +88,28 @@ type StoredFunctionFields = ((String, String), Vec<String>, bool, String, String
 #[doc = doc!("Connection")]
 #[pyclass(frozen, weakref, module = "inlay")]
 pub struct Connection {
-    engine: inlay::Connection,
+    pub engine: inlay::Connection,
     last: Mutex<Option<Arc<Cursor>>>,
     /// The session's columns that were fetched and not read yet.
     pending: PendingColumns,
+    /// How many rows `fetchmany` gives unless it is told.
+    arraysize: Arc<AtomicUsize>,
 }
 
 impl Connection {
     /// A handle of a session, with an answer of it.
     pub fn new(engine: inlay::Connection, last: Option<Arc<Cursor>>) -> Self {
-        Self { engine, last: Mutex::new(last), pending: PendingColumns::default() }
+        let arraysize = Arc::new(AtomicUsize::new(1));
+        Self { engine, last: Mutex::new(last), pending: PendingColumns::default(), arraysize }
     }
 
     /// Another handle of the same session.
     fn handle(&self, cursor: Arc<Cursor>) -> Self {
-        Self { pending: self.pending.clone(), ..Self::new(self.engine.clone(), Some(cursor)) }
+        Self {
+            pending: self.pending.clone(),
+            arraysize: Arc::clone(&self.arraysize),
+            ..Self::new(self.engine.clone(), Some(cursor))
+        }
     }
 
     fn holder(&self) -> Holder<'_> {
@@ -145,12 +154,27 @@ impl Connection {
         Ok(Arc::new(Cursor::new(rows, Some(Arc::clone(host)))))
     }
 
-    fn reading(&self, rows: QueryResult) -> Arc<Cursor> {
+    /// What types the parameters of a statement become, if that matters. Of a script, and of a text that is wrong, that is not known.
+    fn wanted(
+        &self,
+        py: Python<'_>,
+        host: &Arc<PythonHost>,
+        query: &str,
+        matters: bool,
+    ) -> Vec<ParameterShape> {
+        if !matters {
+            return Vec::new();
+        }
+        let shape = hosted(py, host, |host| self.engine.prepare(query)?.describe(Some(host)));
+        shape.map_or_else(|_| Vec::new(), |shape| shape.parameters)
+    }
+
+    pub fn reading(&self, rows: QueryResult) -> Arc<Cursor> {
         Arc::new(Cursor::new(inlay::Cursor::new(self.engine.clone(), rows, None), None))
     }
 
     /// Another handle, with this answer, which is also the session's last.
-    fn answer(&self, py: Python<'_>, cursor: Arc<Cursor>) -> Connection {
+    pub fn answer(&self, py: Python<'_>, cursor: Arc<Cursor>) -> Connection {
         self.set_last(py, Some(Arc::clone(&cursor)));
         self.handle(cursor)
     }
@@ -159,7 +183,7 @@ impl Connection {
 /// The SQL of an argument: a text, or a statement that `extract_statements` gave.
 fn sql_of<'a>(query: &'a Bound<'_, PyAny>) -> PyResult<Cow<'a, str>> {
     match query.cast::<PyString>() {
-        Ok(text) => text.to_cow(),
+        Ok(text) => parameters::text_of(text),
         Err(error) => match query.getattr("query") {
             Ok(text) => text.extract().map(Cow::Owned),
             Err(_) => Err(error.into()),
@@ -179,8 +203,10 @@ impl Connection {
     ) -> PyResult<Connection> {
         let _call = InCall::of(&self.engine);
         let query = sql_of(query)?;
-        let parameters = parameters::parameters(py, parameters)?;
+        let given = Given::read(py, parameters)?;
         let host = PythonHost::new(&self.engine, Vec::new());
+        let wanted = self.wanted(py, &host, &query, given.is_mixed());
+        let parameters = given.for_types(py, &wanted)?;
         let cursor = self.begin_reading(py, &host, &query, Extent::Script, &parameters)?;
         Ok(self.answer(py, cursor))
     }
@@ -202,9 +228,11 @@ impl Connection {
     ) -> PyResult<Connection> {
         let _call = InCall::of(&self.engine);
         let query = sql_of(query)?;
-        let sets = parameters.try_iter()?.map(|set| parameters::parameters(py, Some(&set?)));
+        let sets = parameters.try_iter()?.map(|set| Given::read(py, Some(&set?)));
         let sets = sets.collect::<PyResult<Vec<_>>>()?;
         let host = PythonHost::new(&self.engine, Vec::new());
+        let wanted = self.wanted(py, &host, &query, sets.iter().any(Given::is_mixed));
+        let sets = sets.into_iter().map(|set| set.for_types(py, &wanted)).collect::<PyResult<Vec<_>>>()?;
         let result = hosted(py, &host, |host| self.engine.execute_many(&query, &sets, Some(host)))?;
         Ok(self.answer(py, self.reading(result)))
     }
@@ -434,10 +462,32 @@ impl Connection {
     }
 
     #[doc = doc!("Connection.fetchmany")]
-    #[pyo3(signature = (size = 1))]
-    fn fetchmany(&self, py: Python<'_>, size: usize) -> PyResult<Py<PyList>> {
+    #[pyo3(signature = (size = None))]
+    fn fetchmany(&self, py: Python<'_>, size: Option<usize>) -> PyResult<Py<PyList>> {
         let _call = InCall::of(&self.engine);
+        let size = size.unwrap_or_else(|| self.arraysize.load(Ordering::Relaxed));
         self.cursor_of_last(py)?.fetch_list(py, size)
+    }
+
+    #[doc = doc!("Connection.arraysize")]
+    #[getter]
+    fn arraysize(&self) -> usize {
+        self.arraysize.load(Ordering::Relaxed)
+    }
+
+    #[setter]
+    fn set_arraysize(&self, size: usize) {
+        self.arraysize.store(size, Ordering::Relaxed);
+    }
+
+    #[doc = doc!("Connection.setinputsizes")]
+    fn setinputsizes(&self, _sizes: &Bound<'_, PyAny>) {}
+
+    #[doc = doc!("Connection.setoutputsize")]
+    #[pyo3(signature = (size, column = None))]
+    fn setoutputsize(&self, size: &Bound<'_, PyAny>, column: Option<&Bound<'_, PyAny>>) {
+        // Values are as long as they are.
+        let _ = (size, column);
     }
 
     #[doc = doc!("Connection.fetchall")]
@@ -676,60 +726,6 @@ impl Connection {
             Ok(database) => format!("<inlay.Connection to {}, open>", database.name()),
             Err(_) => "<inlay.Connection, closed>".to_string(),
         }
-    }
-}
-
-#[doc = doc!("PreparedStatement")]
-#[pyclass(frozen, weakref, module = "inlay", name = "PreparedStatement")]
-pub struct Prepared {
-    connection: Py<Connection>,
-    prepared: PreparedStatement,
-}
-
-#[pymethods]
-impl Prepared {
-    #[doc = doc!("PreparedStatement.execute")]
-    #[pyo3(signature = (parameters = None))]
-    fn execute(&self, py: Python<'_>, parameters: Option<&Bound<'_, PyAny>>) -> PyResult<Connection> {
-        let _call = InCall::of(&self.connection.get().engine);
-        let parameters = parameters::parameters(py, parameters)?;
-        let connection = self.connection.get();
-        let host = PythonHost::new(&connection.engine, Vec::new());
-        let rows = hosted(py, &host, |host| self.prepared.stream(&parameters, Some(host)))?;
-        Ok(connection.answer(py, Arc::new(Cursor::new(rows, Some(host)))))
-    }
-
-    #[doc = doc!("PreparedStatement.executemany")]
-    fn executemany(&self, py: Python<'_>, parameters: &Bound<'_, PyAny>) -> PyResult<Connection> {
-        let _call = InCall::of(&self.connection.get().engine);
-        let sets = parameters.try_iter()?.map(|set| parameters::parameters(py, Some(&set?)));
-        let sets = sets.collect::<PyResult<Vec<_>>>()?;
-        let connection = self.connection.get();
-        let host = PythonHost::new(&connection.engine, Vec::new());
-        let result = hosted(py, &host, |host| self.prepared.execute_many(&sets, Some(host)))?;
-        Ok(connection.answer(py, connection.reading(result)))
-    }
-
-    #[doc = doc!("PreparedStatement.query")]
-    #[getter]
-    fn query(&self) -> &str {
-        self.prepared.sql()
-    }
-
-    #[doc = doc!("PreparedStatement.parameter_count")]
-    #[getter]
-    fn parameter_count(&self) -> usize {
-        self.prepared.parameter_count() + self.prepared.parameter_names().len()
-    }
-
-    #[doc = doc!("PreparedStatement.parameter_names")]
-    #[getter]
-    fn parameter_names(&self) -> Vec<String> {
-        self.prepared.parameter_names().to_vec()
-    }
-
-    fn __repr__(&self) -> String {
-        format!("<inlay.PreparedStatement {:?}>", self.prepared.sql())
     }
 }
 

@@ -227,7 +227,7 @@ impl PythonHost {
         };
         // Others may run code of their own for it: a relation has its columns as attributes.
         let module = object.get_type().module()?.to_string();
-        if module.split('.').next() == Some("pandas") {
+        if module.split('.').next() == Some("pandas") && object.hasattr("index")? {
             let index = object.getattr("index")?.getattr("names")?;
             let hints = py.import("inlay._tables")?.getattr("index_hints")?.call1((name, index))?;
             let hints: Vec<(String, String)> = hints.extract()?;

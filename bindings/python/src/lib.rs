@@ -33,6 +33,7 @@ mod numpy;
 mod objects;
 mod parameters;
 mod pending;
+mod prepared;
 mod register;
 mod result;
 mod rows;
@@ -62,7 +63,7 @@ fn inlay_module(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<connection::Connection>()?;
     module.add_class::<connection::Transaction>()?;
     module.add_class::<appender::Appender>()?;
-    module.add_class::<connection::Prepared>()?;
+    module.add_class::<prepared::Prepared>()?;
     module.add_class::<result::Answer>()?;
     module.add_class::<register::Table>()?;
     module.add_class::<numpy::ColumnMemory>()?;

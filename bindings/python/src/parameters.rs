@@ -6,23 +6,59 @@ use inlay::types::datetime::{
     MICROS_PER_DAY, MICROS_PER_SECOND, days_from_civil, is_finite_timestamp, is_timestamp,
 };
 use inlay::types::{Decimal, Field, Interval, LogicalType, TimeTz};
-use inlay::{Parameters, Value};
+use inlay::{ParameterShape, Parameters, Value};
 use pyo3::prelude::*;
 use pyo3::types::{
     PyBool, PyByteArray, PyBytes, PyDate, PyDateAccess, PyDateTime, PyDelta, PyDeltaAccess, PyDict, PyFloat,
     PyInt, PyList, PyMapping, PyMemoryView, PyString, PyTime, PyTimeAccess, PyTuple,
 };
+use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Parameters of `execute`: a sequence for `?` and `$1`, a mapping for `$name`, anything else for a single `?`.
-pub fn parameters(py: Python<'_>, given: Option<&Bound<'_, PyAny>>) -> PyResult<Parameters> {
-    let Some(given) = given.filter(|given| !given.is_none()) else { return Ok(Parameters::default()) };
-    if let Ok(mapping) = given.cast::<PyDict>() {
-        let items = mapping.items();
-        if let Some(positional) = numbered(py, &items)? {
-            return Ok(Parameters { positional, named: Vec::new() });
+/// Parameters of `execute` as they were read.
+#[derive(Default)]
+pub struct Given<'py> {
+    values: Parameters,
+    /// Those with a list that holds values of several kinds, by their places.
+    mixed: Vec<(usize, Bound<'py, PyAny>, Option<PyErr>)>,
+}
+
+/// What was seen of lists that hold values of several kinds, which become one.
+#[derive(Default)]
+struct Mixture {
+    is_there: bool,
+    /// Why no kind is all of theirs.
+    refused: Option<PyErr>,
+}
+
+impl<'py> Given<'py> {
+    /// A sequence for `?` and `$1`, a mapping for `$name`, anything else for a single `?`.
+    pub fn read(py: Python<'py>, given: Option<&Bound<'py, PyAny>>) -> PyResult<Self> {
+        let mut read = Self::default();
+        let Some(given) = given.filter(|given| !given.is_none()) else { return Ok(read) };
+        if let Ok(mapping) = given.cast::<PyDict>() {
+            read.mapping(py, &mapping.items())?;
+        } else if let Ok(tuple) = given.cast::<PyTuple>() {
+            read.values.positional.reserve(tuple.len());
+            tuple.iter_borrowed().try_for_each(|item| read.push(py, &item))?;
+        } else if let Ok(list) = given.cast::<PyList>() {
+            read.values.positional.reserve(list.len());
+            list.iter().try_for_each(|item| read.push(py, &item))?;
+        } else if given.cast::<PyMapping>().is_ok() {
+            return Self::read(py, Some(py.get_type::<PyDict>().call1((given,))?.as_any()));
+        } else if is_scalar(given) || given.try_iter().is_err() {
+            read.push(py, given)?;
+        } else {
+            given.try_iter()?.try_for_each(|item| read.push(py, &item?))?;
         }
-        let named = items.iter().map(|item| {
+        Ok(read)
+    }
+
+    fn mapping(&mut self, py: Python<'py>, items: &Bound<'py, PyList>) -> PyResult<()> {
+        if let Some(numbered) = numbered(items)? {
+            return numbered.iter().try_for_each(|item| self.push(py, item));
+        }
+        for (place, item) in items.iter().enumerate() {
             let (name, item): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
             let Ok(name) = name.extract::<String>() else {
                 let shown = name.repr()?;
@@ -31,45 +67,100 @@ pub fn parameters(py: Python<'_>, given: Option<&Bound<'_, PyAny>>) -> PyResult<
                 );
                 return Err(misuse(py, message));
             };
-            Ok((name.trim_start_matches('$').to_string(), value(py, &item)?))
-        });
-        return Ok(Parameters { positional: Vec::new(), named: named.collect::<PyResult<_>>()? });
-    }
-    if let Ok(tuple) = given.cast::<PyTuple>() {
-        let mut positional = Vec::with_capacity(tuple.len());
-        for item in tuple.iter_borrowed() {
-            positional.push(value(py, &item)?);
+            let value = self.one(py, &item, place)?;
+            self.values.named.push((name.trim_start_matches('$').to_string(), value));
         }
-        return Ok(Parameters { positional, named: Vec::new() });
+        Ok(())
     }
-    if let Ok(list) = given.cast::<PyList>() {
-        let mut positional = Vec::with_capacity(list.len());
-        for item in list.iter() {
-            positional.push(value(py, &item)?);
+
+    fn push(&mut self, py: Python<'py>, item: &Bound<'py, PyAny>) -> PyResult<()> {
+        let value = self.one(py, item, self.values.positional.len())?;
+        self.values.positional.push(value);
+        Ok(())
+    }
+
+    fn one(&mut self, py: Python<'py>, item: &Bound<'py, PyAny>, place: usize) -> PyResult<Value> {
+        let mut mixture = Mixture::default();
+        let value = read(py, item, &mut mixture)?;
+        if mixture.is_there {
+            self.mixed.push((place, item.clone(), mixture.refused));
         }
-        return Ok(Parameters { positional, named: Vec::new() });
+        Ok(value)
     }
-    if given.cast::<PyMapping>().is_ok() {
-        return parameters(py, Some(py.get_type::<PyDict>().call1((given,))?.as_any()));
+
+    /// Whether some list holds values of several kinds, which only a document keeps.
+    pub fn is_mixed(&self) -> bool {
+        !self.mixed.is_empty()
     }
-    if is_scalar(given) || given.try_iter().is_err() {
-        return Ok(Parameters { positional: vec![value(py, given)?], named: Vec::new() });
+
+    /// The values; where a statement wants a document, a list of several kinds is one, not a list of texts.
+    pub fn for_types(mut self, py: Python<'py>, wanted: &[ParameterShape]) -> PyResult<Parameters> {
+        for (place, object, refused) in std::mem::take(&mut self.mixed) {
+            let name = self.values.named.get(place).map(|(name, _)| name.as_str());
+            let shape = match name {
+                Some(name) => wanted.iter().find(|shape| shape.name.as_deref() == Some(name)),
+                None => wanted.get(place),
+            };
+            if shape.and_then(|shape| shape.ty.as_ref()) != Some(&LogicalType::Json) {
+                refused.map_or(Ok(()), Err)?;
+                continue;
+            }
+            let mut text = String::new();
+            document(py, &object, &mut text)?;
+            let (named, positional) = (&mut self.values.named, &mut self.values.positional);
+            let value = named.get_mut(place).map(|(_, value)| value).or_else(|| positional.get_mut(place));
+            value.into_iter().for_each(|value| *value = Value::Json(std::mem::take(&mut text)));
+        }
+        Ok(self.values)
     }
-    let positional = given.try_iter()?.map(|item| value(py, &item?)).collect::<PyResult<_>>()?;
-    Ok(Parameters { positional, named: Vec::new() })
+}
+
+/// Writes a Python value as JSON, each item of a list as what it is.
+fn document(py: Python<'_>, object: &Bound<'_, PyAny>, text: &mut String) -> PyResult<()> {
+    if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
+        text.push('[');
+        for (index, item) in object.try_iter()?.enumerate() {
+            text.push_str(if index > 0 { "," } else { "" });
+            document(py, &item?, text)?;
+        }
+        text.push(']');
+        return Ok(());
+    }
+    if let Ok(dict) = object.cast::<PyDict>() {
+        text.push('{');
+        for (index, item) in dict.items().iter().enumerate() {
+            let (name, item): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
+            text.push_str(if index > 0 { "," } else { "" });
+            scalar(py, name.str()?.as_any(), text)?;
+            text.push(':');
+            document(py, &item, text)?;
+        }
+        text.push('}');
+        return Ok(());
+    }
+    scalar(py, object, text)
+}
+
+/// The engine writes lists as JSON; a text alone would be read as a document.
+fn scalar(py: Python<'_>, object: &Bound<'_, PyAny>, text: &mut String) -> PyResult<()> {
+    let value = value(py, object)?;
+    let list = Value::List { element: Arc::new(value.logical_type()), values: vec![value] };
+    let written = unwrapped(py, inlay::cast_value(&list, &LogicalType::Json))?.to_string();
+    text.push_str(written.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(&written));
+    Ok(())
 }
 
 /// The values of a mapping from the numbers of `$1`, `$2`, ..., as numbers or as texts, in their order; `None` for another one.
-fn numbered(py: Python<'_>, items: &Bound<'_, PyList>) -> PyResult<Option<Vec<Value>>> {
+fn numbered<'py>(items: &Bound<'py, PyList>) -> PyResult<Option<Vec<Bound<'py, PyAny>>>> {
     let mut values = vec![None; items.len()];
     for item in items.iter() {
-        let (key, item): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
+        let (key, item): (Bound<'py, PyAny>, Bound<'py, PyAny>) = item.extract()?;
         let number = match key.cast::<PyString>() {
             Ok(text) => text.to_cow()?.trim_start_matches('$').parse::<usize>().ok(),
             Err(_) => key.extract::<usize>().ok(),
         };
         match number.and_then(|number| values.get_mut(number.checked_sub(1)?)) {
-            Some(place) => *place = Some(value(py, &item)?),
+            Some(place) => *place = Some(item),
             None => return Ok(None),
         }
     }
@@ -86,6 +177,13 @@ fn is_scalar(object: &Bound<'_, PyAny>) -> bool {
 
 /// One Python value as a SQL value.
 pub fn value(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Value> {
+    let mut mixture = Mixture::default();
+    let value = read(py, object, &mut mixture)?;
+    mixture.refused.map_or(Ok(value), Err)
+}
+
+/// Like [`value`]; says whether it has a mixture in it.
+fn read(py: Python<'_>, object: &Bound<'_, PyAny>, mixture: &mut Mixture) -> PyResult<Value> {
     host::pace(py)?;
     if object.is_none() {
         return Ok(Value::Null);
@@ -100,7 +198,7 @@ pub fn value(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Value> {
         return Ok(Value::Double(number.value()));
     }
     if let Ok(text) = object.cast::<PyString>() {
-        return Ok(Value::Varchar(text.to_cow()?.into_owned()));
+        return Ok(Value::Varchar(text_of(text)?.into_owned()));
     }
     if let Ok(bytes) = object.cast::<PyBytes>() {
         return Ok(Value::Blob(bytes.as_bytes().to_vec()));
@@ -110,10 +208,10 @@ pub fn value(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Value> {
         return Ok(Value::Blob(bytes.extract()?));
     }
     if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
-        return list(py, object);
+        return list(py, object, mixture);
     }
     if let Ok(dict) = object.cast::<PyDict>() {
-        return structure(py, dict);
+        return structure(py, dict, mixture);
     }
     match temporal(py, object)? {
         Some(value) => Ok(value),
@@ -122,13 +220,18 @@ pub fn value(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Value> {
 }
 
 /// A list of values that have one type in common.
-fn list(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Value> {
-    let items = object.try_iter()?.map(|item| value(py, &item?)).collect::<PyResult<Vec<_>>>()?;
+fn list(py: Python<'_>, object: &Bound<'_, PyAny>, mixture: &mut Mixture) -> PyResult<Value> {
+    let items = object.try_iter()?.map(|item| read(py, &item?, mixture)).collect::<PyResult<Vec<_>>>()?;
     let mut element = LogicalType::Null;
     for item in &items {
         let ty = item.logical_type();
-        element = inlay::common_host_type(&element, &ty)
-            .ok_or_else(|| misuse(py, format!("a list holds values of the types {element} and {ty}")))?;
+        mixture.is_there |= !are_alike(&element, &ty);
+        let Some(common) = inlay::common_host_type(&element, &ty) else {
+            let message = format!("a list holds values of the types {element} and {ty}");
+            mixture.refused.get_or_insert_with(|| misuse(py, message));
+            return Ok(Value::Null);
+        };
+        element = common;
     }
     // A list without values is cast to whatever list is asked for.
     let cast = |item: &Value| inlay::cast_value(item, &element);
@@ -137,28 +240,52 @@ fn list(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Value> {
     Ok(Value::List { element: Arc::new(element), values })
 }
 
+/// How many characters of a text a message has.
+const SHOWN: usize = 100;
+
+/// A text of Python, which SQL has as UTF-8.
+pub fn text_of<'a>(text: &'a Bound<'_, PyString>) -> PyResult<Cow<'a, str>> {
+    text.to_cow().map_err(|_| {
+        let shown = text.repr().map(|shown| shown.to_string()).unwrap_or_default();
+        let shown: String = shown.chars().take(SHOWN).collect();
+        let message = format!(
+            "the text {shown} has half of a surrogate pair in it, which is no character: text.encode('utf-8', 'replace').decode() \
+             puts a question mark in its place"
+        );
+        misuse(text.py(), message)
+    })
+}
+
+/// Whether values of both types are the same in a list of both.
+fn are_alike(left: &LogicalType, right: &LogicalType) -> bool {
+    let is_null = |ty: &LogicalType| *ty == LogicalType::Null;
+    left == right || is_null(left) || is_null(right) || left.is_integer() && right.is_integer()
+}
+
 /// A dict with texts as keys is a struct; one with other keys, or none, is a map.
-fn structure(py: Python<'_>, dict: &Bound<'_, PyDict>) -> PyResult<Value> {
+fn structure(py: Python<'_>, dict: &Bound<'_, PyDict>, mixture: &mut Mixture) -> PyResult<Value> {
     let (mut fields, mut values) = (Vec::new(), Vec::new());
     for item in dict.items().iter() {
         let (name, item): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
-        let Ok(name) = name.extract::<String>() else { return map(py, dict) };
-        let item = value(py, &item)?;
+        let Ok(name) = name.cast::<PyString>() else { return map(py, dict, mixture) };
+        let name = text_of(name)?.into_owned();
+        let item = read(py, &item, mixture)?;
         fields.push(Field::new(name, item.logical_type()));
         values.push(item);
     }
     if fields.is_empty() {
-        return map(py, dict);
+        return map(py, dict, mixture);
     }
     Ok(Value::Struct { fields: fields.into(), values })
 }
 
 /// A dict as a map from one type to another.
-fn map(py: Python<'_>, dict: &Bound<'_, PyDict>) -> PyResult<Value> {
+fn map(py: Python<'_>, dict: &Bound<'_, PyDict>, mixture: &mut Mixture) -> PyResult<Value> {
     let (mut types, mut entries) = ((LogicalType::Null, LogicalType::Null), Vec::new());
     for item in dict.items().iter() {
         let (key, item): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
-        let (key, item) = (value(py, &key)?, value(py, &item)?);
+        let (key, item) = (value(py, &key)?, read(py, &item, mixture)?);
+        mixture.is_there |= !are_alike(&types.1, &item.logical_type());
         let wider = |known: &LogicalType, new: &Value, what: &str| {
             let new = new.logical_type();
             let message = format!("the {what} of a dict have the types {known} and {new}");
@@ -367,10 +494,19 @@ pub fn value_as(py: Python<'_>, object: &Bound<'_, PyAny>, ty: &LogicalType) -> 
             let values = values.collect::<PyResult<_>>()?;
             return Ok(Value::List { element: Arc::clone(element), values });
         }
+        LogicalType::Json => {
+            let mut mixture = Mixture::default();
+            read(py, object, &mut mixture)?;
+            if mixture.is_there {
+                let mut text = String::new();
+                document(py, object, &mut text)?;
+                return Ok(Value::Json(text));
+            }
+        }
         _ => {}
     }
     let plain = value(py, object)?;
-    unwrapped(py, inlay::cast_value(&plain, ty))
+    unwrapped(py, inlay::implied_value(&plain, ty))
 }
 
 // Dicts are gone through as lists of their items: converting a value may run Python code, and without a GIL other threads

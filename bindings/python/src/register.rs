@@ -67,7 +67,7 @@ fn kind_of(object: &Bound<'_, PyAny>) -> Option<Kind> {
         Some(Kind::Answer)
     } else if of("inlay") && name == "Relation" {
         Some(Kind::Relation)
-    } else if of("pandas") && name == "DataFrame" {
+    } else if of("pandas") && (name == "DataFrame" || name.ends_with("Index")) {
         Some(Kind::Pandas)
     } else if of("polars") && name == "LazyFrame"
         || of("pyarrow") && (name.ends_with("Dataset") || name == "Scanner")

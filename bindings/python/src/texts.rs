@@ -17,7 +17,7 @@ use inlay::types::{Bitmap, Buffer, Error, LogicalType, Result, Vector, View};
 use inlay::{DeferredColumn, Value};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PySlice};
+use pyo3::types::{PyList, PySlice, PyString};
 use std::ops::Range;
 use std::ptr::NonNull;
 
@@ -194,6 +194,7 @@ fn mixed(py: Python<'_>, objects: &Bound<'_, PyList>) -> PyResult<Vector> {
             Kind::Other => match parameters::value(py, &object) {
                 Ok(Value::Null) => None,
                 Ok(value) => Some(heap.push(value.to_string().as_bytes())),
+                Err(error) if object.is_instance_of::<PyString>() => return Err(error),
                 Err(_) => Some(heap.push(object.str()?.to_string_lossy().as_bytes())),
             },
         };

@@ -270,3 +270,52 @@ def test_a_forked_child_gets_an_error(con: inlay.Connection) -> None:
 def test_columns_without_alias_are_named_by_their_text(con: inlay.Connection, expression: str, name: str) -> None:
     con.execute(f"SELECT {expression} FROM (VALUES (1)) v(x) GROUP BY ALL")
     assert con.description[0][0] == name
+
+
+def test_arraysize_is_what_fetchmany_gives(con: inlay.Connection) -> None:
+    cursor = con.cursor()
+    assert cursor.arraysize == 1
+    cursor.arraysize = 2
+    cursor.execute("FROM range(5)")
+    assert cursor.fetchmany() == [(0,), (1,)]
+    assert cursor.fetchmany(1) == [(2,)] and cursor.fetchmany() == [(3,), (4,)]
+    assert cursor.execute("FROM range(5)").fetchmany() == [(0,), (1,)]
+    assert con.arraysize == 1
+    with pytest.raises((OverflowError, TypeError)):
+        cursor.arraysize = -1
+    assert cursor.setinputsizes([int, None]) is None
+    assert cursor.setoutputsize(1000) is None and cursor.setoutputsize(1000, 2) is None
+
+
+def test_constructors_make_values(con: inlay.Connection) -> None:
+    moments = [inlay.Date(2024, 1, 5), inlay.Time(1, 2, 3), inlay.Timestamp(2024, 1, 5, 1, 2, 3)]
+    assert con.execute("SELECT ?, ?, ?", moments).fetchone() == tuple(moments)
+    assert con.execute("SELECT ?", [inlay.Binary(b"\0x")]).fetchone() == (b"\0x",)
+    ticks = inlay.Timestamp(2024, 1, 5, 1, 2, 3).timestamp()
+    assert [inlay.DateFromTicks(ticks), inlay.TimeFromTicks(ticks), inlay.TimestampFromTicks(ticks)] == moments
+
+
+def test_each_type_is_of_a_category(con: inlay.Connection) -> None:
+    categories = {
+        "VARCHAR": inlay.STRING,
+        "UUID": inlay.STRING,
+        "JSON": inlay.STRING,
+        "ENUM('a', 'b')": inlay.STRING,
+        "BLOB": inlay.BINARY,
+        "DATE": inlay.DATETIME,
+        "TIME": inlay.DATETIME,
+        "TIMESTAMP": inlay.DATETIME,
+        "TIMESTAMPTZ": inlay.DATETIME,
+        "TIMETZ": inlay.DATETIME,
+        "TIMESTAMP_NS": inlay.DATETIME,
+        "INTERVAL": inlay.DATETIME,
+        "UTINYINT": inlay.NUMBER,
+        "DECIMAL(9, 2)": inlay.NUMBER,
+        "REAL": inlay.NUMBER,
+        "UHUGEINT": inlay.NUMBER,
+        "BOOLEAN": inlay.NUMBER,
+    }
+    all_of_them = [inlay.STRING, inlay.BINARY, inlay.NUMBER, inlay.DATETIME, inlay.ROWID]
+    for name, category in categories.items():
+        found = con.execute(f"SELECT NULL::{name}").description[0][1]
+        assert [known for known in all_of_them if known == found] == [category], name

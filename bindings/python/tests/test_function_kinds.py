@@ -305,7 +305,7 @@ def test_rows_with_unusual_values(con: inlay.Connection) -> None:
     for returns, values, message in [
         ("TINYINT", [1, 2, 128, 3], r"gave 128 for f\(2\), row 3 of 4; that is no TINYINT"),
         ("INTEGER", [1, 2.5, 0, 0], r"gave 2.5 for f\(1\)"),
-        ("VARCHAR", ["\ud800", "a", "a", "a"], "surrogates"),
+        ("VARCHAR", ["\ud800", "a", "a", "a"], "half of a surrogate pair"),
     ]:
         create(lambda i, values=values: values[i], returns)
         with pytest.raises(inlay.Error, match=message):

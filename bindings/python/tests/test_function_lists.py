@@ -30,6 +30,9 @@ EXCEPTIONS: dict[str, str] = {
     "the first argument is a name": "hive_partition_component",
     "the first argument is a map": "cardinality",
     "json_extract_path takes several keys as a path": "jsonb_extract_path jsonb_extract_path_text",
+    "PostgreSQL's operators, which SQL has as signs or under these names": (
+        "jsonb_contained jsonb_contains jsonb_delete jsonb_exists jsonb_exists_all jsonb_exists_any"
+    ),
 }
 #: Aggregates that no method of relations calls.
 NOT_OF_RELATIONS = {

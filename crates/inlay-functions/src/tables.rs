@@ -34,6 +34,7 @@ pub(crate) static TABLES: &[Table] = &[
     Table { category: Category::Json, functions: json::parts::FUNCTIONS },
     Table { category: Category::Json, functions: json::modify::FUNCTIONS },
     Table { category: Category::Json, functions: json::postgres::FUNCTIONS },
+    Table { category: Category::Json, functions: json::operators::FUNCTIONS },
     Table { category: Category::Json, functions: json::jsonpath::FUNCTIONS },
     Table { category: Category::Json, functions: json::nested::FUNCTIONS },
     Table { category: Category::Operator, functions: operators::FUNCTIONS },

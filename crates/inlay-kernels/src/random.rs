@@ -50,6 +50,11 @@ impl Randomness {
         mixed(self.take(1))
     }
 
+    /// 128 random bits.
+    pub fn wide_bits(&self) -> u128 {
+        self.take_wide(1).next().unwrap_or_default()
+    }
+
     /// So many times 128 random bits.
     pub fn take_wide(&self, count: usize) -> impl Iterator<Item = u128> {
         let (from, salt) = (self.take(count), self.salt.load(Ordering::Relaxed));

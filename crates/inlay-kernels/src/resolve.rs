@@ -114,6 +114,8 @@ pub struct ResolveOptions {
     pub integer_division: bool,
     /// The session's time zone.
     pub zone: Arc<Zone>,
+    /// A text becomes a BLOB as PostgreSQL's bytea is written, for its dumps: `'\\x00ff'` is two bytes.
+    pub bytea: bool,
     /// When the transaction began, in microseconds since 1970 (UTC); the system's clock if unknown.
     pub now: Option<i64>,
     /// What `current_query_id()` and others give.
@@ -128,6 +130,7 @@ impl Default for ResolveOptions {
             dialect: Dialect::default(),
             integer_division: false,
             zone: Zone::utc(),
+            bytea: false,
             now: None,
             ids: Ids::default(),
             random: Arc::default(),

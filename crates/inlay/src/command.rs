@@ -189,6 +189,7 @@ impl Command {
             Kind::Analyze { .. } => Self::Analyze,
             Kind::Vacuum { .. } => Self::Vacuum,
             Kind::Load => Self::Load,
+            Kind::Owner => Self::AlterTable,
             Kind::Attach { .. } => Self::Attach,
             Kind::Detach { .. } => Self::Detach,
             Kind::ExportDatabase { .. } => Self::ExportDatabase,

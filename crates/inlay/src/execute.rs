@@ -353,6 +353,7 @@ impl Run<'_> {
                 dialect: session.dialect,
                 integer_division: session.integer_division,
                 zone: session.time_zone(),
+                bytea: session.bytea(),
                 now: Some(self.now()),
                 ids: self.ids(),
                 random: Arc::clone(&self.session.random),

@@ -89,6 +89,7 @@ pub use inlay_formats::{ArrowStreamTable, ArrowTable, ColumnSource, DeferredColu
 pub use inlay_functions::manual;
 pub use inlay_kernels::external;
 pub use inlay_kernels::{NullHandling, Volatility};
+pub use inlay_kernels::cast::implied_value;
 pub use inlay_kernels::{cast, cast_value};
 pub use inlay_sql::plan::statement::Isolation;
 pub use inlay_types::error::{ErrorKind, Place};

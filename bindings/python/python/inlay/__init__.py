@@ -22,6 +22,21 @@ from typing import TYPE_CHECKING, Any
 
 from inlay import exceptions, sqltypes
 from inlay._calling import calling
+from inlay._dbapi import (
+    BINARY,
+    DATETIME,
+    NUMBER,
+    ROWID,
+    STRING,
+    Binary,
+    Date,
+    DateFromTicks,
+    DBAPITypeObject,
+    Time,
+    TimeFromTicks,
+    Timestamp,
+    TimestampFromTicks,
+)
 from inlay._expression import (
     CaseExpression,
     CoalesceOperator,
@@ -150,33 +165,6 @@ apilevel = "2.0"
 threadsafety = 2
 paramstyle = "qmark"
 
-
-class DBAPITypeObject:
-    """Equal to the types of a DB-API category, as `description` names them."""
-
-    def __init__(self, *names: str) -> None:
-        self.names = frozenset(names)
-
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, DBAPITypeObject):
-            return self.names == other.names
-        return isinstance(other, str) and other.partition("(")[0] in self.names
-
-    def __hash__(self) -> int:
-        return hash(self.names)
-
-
-STRING = DBAPITypeObject("VARCHAR")
-BINARY = DBAPITypeObject("BLOB")
-DATETIME = DBAPITypeObject("DATE", "TIME", "TIMESTAMP", "INTERVAL")
-NUMBER = DBAPITypeObject(
-    *(sign + size for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")),
-    "BOOLEAN",
-    "DECIMAL",
-    "DOUBLE",
-    "FLOAT",
-)
-ROWID = DBAPITypeObject()
 
 # The next opening then has no log to replay.
 atexit.register(_checkpoint_all)
@@ -390,6 +378,7 @@ __all__ = [
     "STRING",
     "Appender",
     "AsyncConnection",
+    "Binary",
     "BinaryValue",
     "BinderException",
     "BitValue",
@@ -408,6 +397,8 @@ __all__ = [
     "DBAPITypeObject",
     "DataError",
     "DatabaseError",
+    "Date",
+    "DateFromTicks",
     "DateValue",
     "DecimalValue",
     "DefaultExpression",
@@ -463,8 +454,12 @@ __all__ = [
     "StringValue",
     "StructValue",
     "SyntaxException",
+    "Time",
+    "TimeFromTicks",
     "TimeTimeZoneValue",
     "TimeValue",
+    "Timestamp",
+    "TimestampFromTicks",
     "TimestampMillisecondValue",
     "TimestampNanosecondValue",
     "TimestampSecondValue",

@@ -86,7 +86,11 @@ def columns_of_pandas(frame: Any) -> tuple[Any, list[list[str] | None]]:
 
     NaN in a pandas column means that the value is missing, so it becomes NULL. The index is left out. Beside it
     come, for each column of a table that is a Categorical of texts, its categories in order: such columns are ENUMs.
+    An index alone has its levels as columns.
     """
+    if not hasattr(frame, "columns"):
+        levels = [f"column{at}" if name is None else name for at, name in enumerate(frame.names)]
+        frame = frame.to_frame(index=False, name=levels if frame.nlevels > 1 else levels[0])
     names = different([str(name) for name in frame.columns])
     frame = plain_columns(frame.set_axis(names, axis=1))
     try:

@@ -265,6 +265,62 @@ class Connection(_Fetch):
     """
 
     @property
+    def arraysize(self) -> int:
+        """
+        How many rows `fetchmany` gives unless it is told; 1 at first, as DB-API says.
+
+        Examples
+        --------
+        >>> cursor = inlay.connect().cursor()
+        >>> cursor.arraysize = 2
+        >>> cursor.execute("FROM range(3)").fetchmany()
+        [(0,), (1,)]
+        """
+
+    @arraysize.setter
+    def arraysize(self, size: int) -> None:
+        """
+        How many rows `fetchmany` gives unless it is told; 1 at first, as DB-API says.
+
+        Examples
+        --------
+        >>> cursor = inlay.connect().cursor()
+        >>> cursor.arraysize = 2
+        >>> cursor.execute("FROM range(3)").fetchmany()
+        [(0,), (1,)]
+        """
+
+    def setinputsizes(self, sizes: Any) -> None:
+        """
+        Do nothing: DB-API has it for engines that need to be told how large values will be.
+
+        Parameters
+        ----------
+        sizes
+            What the parameters will be; not looked at.
+
+        Examples
+        --------
+        >>> inlay.connect().setinputsizes([int, None])
+        """
+
+    def setoutputsize(self, size: Any, column: Any = None) -> None:
+        """
+        Do nothing: DB-API has it for engines that need to be told how large values may be.
+
+        Parameters
+        ----------
+        size
+            How large values may be; not looked at.
+        column
+            Of which column; not looked at.
+
+        Examples
+        --------
+        >>> inlay.connect().setoutputsize(1000)
+        """
+
+    @property
     def rowcount(self) -> int:
         """
         Rows of the last answer, or that the last statement changed; -1 without, and while some are not computed.
@@ -336,14 +392,14 @@ class Connection(_Fetch):
         ((1, 'x'), None)
         """
 
-    def fetchmany(self, size: int = 1) -> list[tuple[Any, ...]]:
+    def fetchmany(self, size: int | None = None) -> list[tuple[Any, ...]]:
         """
         Fetch up to `size` more rows.
 
         Parameters
         ----------
         size
-            How many rows at most.
+            How many rows at most; `arraysize` unless it is given.
 
         Returns
         -------

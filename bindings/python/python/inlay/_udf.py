@@ -20,12 +20,34 @@ from inlay import sqltypes
 from inlay._calling import CONNECTION, NAME, with_connection
 from inlay._inlay import Connection
 from inlay._kinds import FunctionNullHandling, PythonExceptionHandling, PythonUDFType
-from inlay.exceptions import InvalidInputException
+from inlay.exceptions import Error, InvalidInputException
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 #: Integers of Arrow and of pandas.
 _INTEGERS = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")
+
+#: Types that are there without anybody's CREATE TYPE.
+_PLAIN = frozenset(
+    (
+        *(
+            "BIGINT",
+            "BIT",
+            "BLOB",
+            "BOOLEAN",
+            "DATE",
+            "DECIMAL",
+            "DOUBLE",
+            "FLOAT",
+            "HUGEINT",
+            "INTEGER",
+            "INTERVAL",
+            "JSON",
+        ),
+        *("SMALLINT", "TIME", "TIMESTAMP", "TIMESTAMPTZ", "TINYINT", "UBIGINT", "UHUGEINT", "UINTEGER", "USMALLINT"),
+        *("UTINYINT", "UUID", "VARCHAR"),
+    )
+)
 
 #: Words for what functions are called with.
 _STYLES = ("native", "numpy", "arrow", "pandas", "polars")
@@ -419,6 +441,22 @@ def _parameters(
     return [(each.name, _type_of(each.annotation, name, "parameters")) for each in own], takes_any, returns
 
 
+def _known_type(con: Connection, name: str, ty: str) -> str:
+    """Return what a type is that CREATE TYPE made, and say of one that nobody knows that it is none."""
+    if ty.upper() in _PLAIN:
+        return ty
+    try:
+        _, columns, _ = con._describe(f"SELECT CAST(NULL AS {ty})", {})
+    except Error as error:
+        message = str(error).partition("\nline")[0]
+        if "does not exist" not in message:
+            return ty
+        known = f"; there are {', '.join(sorted(_PLAIN))}, lists of them and others"
+        hint = "" if "did you mean" in message else known
+        raise InvalidInputException(f'function "{name}": {message}{hint}') from None
+    return columns[1][0] if columns else ty
+
+
 def _word(value: Any, words: tuple[str, ...], what: str) -> str:
     word = str(value.name if hasattr(value, "name") else value).lower()
     if word not in words:
@@ -486,6 +524,8 @@ def create_function(
         options.append(("parallel", parallel))
     if cost is not None:
         options.append(("cost", str(cost)))
+    types_of = [(parameter, _known_type(self, name, ty)) for parameter, ty in types_of]
+    returns = _known_type(self, name, returns)
     self._create_function(
         _Declared(
             name=name,

@@ -32,7 +32,7 @@ import numpy as np
 
 from inlay import __version__
 from inlay._inlay import Connection
-from inlay.exceptions import InvalidInputException
+from inlay.exceptions import InvalidInputException, PermissionException
 
 #: What a model begins with; the length of the header follows in four bytes.
 _MAGIC = b"inlay-ml\x01"
@@ -126,6 +126,11 @@ def install(con: Connection) -> None:
     >>> con.execute("SELECT count(*) FROM ml_models").fetchone()
     (0,)
     """
+    if con.execute("SELECT current_setting('allow_python')::BOOLEAN").fetchone() != (True,):
+        raise PermissionException(
+            "the models of inlay.ml are functions of Python in the database, which may not run: "
+            "SET allow_python = true, or inlay.connect(..., allow_python=True), lets them"
+        )
     con.execute("BEGIN")
     try:
         con.execute(_FUNCTIONS)
@@ -632,7 +637,10 @@ def _predict(model: Any, features: Sequence[Any]) -> Any:
 
 def _predict_class(model: Any, features: Sequence[Any]) -> Any:
     def classes(_header: Mapping[str, Any], estimator: Any, matrix: Any) -> Any:
-        return np.array([str(one) for one in estimator.predict(matrix)], dtype=object)
+        found = estimator.predict(matrix)
+        # As SQL writes them: true and false.
+        texts = [str(one).lower() for one in found] if found.dtype == bool else [str(one) for one in found]
+        return np.array(texts, dtype=object)
 
     return _apply(model, features, classes, np.empty(0, dtype=object))
 

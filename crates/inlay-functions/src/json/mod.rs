@@ -6,6 +6,7 @@
 pub(super) mod jsonpath;
 pub(super) mod modify;
 pub(crate) mod nested;
+pub(super) mod operators;
 pub(super) mod parts;
 pub(super) mod postgres;
 pub(super) mod rows;

@@ -5,6 +5,7 @@
 //! text round half away from zero, floats half to even; DATE becomes midnight, TIMESTAMP loses its time. Dictionaries
 //! not larger than the rows are converted once per distinct value.
 
+mod bytea;
 mod implied;
 mod nested;
 mod nested_text;
@@ -14,6 +15,7 @@ mod temporal;
 mod text;
 pub mod value;
 
+pub use bytea::{bytea, bytea_of_text};
 pub use implied::{implied, implied_value, implied_value_in_zone, implied_vector, loses, lost_field};
 pub use temporal::{cast_in_zone, cast_value_in_zone, with_texts};
 pub use value::cast_value;

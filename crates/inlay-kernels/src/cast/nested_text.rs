@@ -55,6 +55,17 @@ impl Reading<'_> {
         let error = || wrong(text, to);
         let body = |open: char, close: char| text.trim().strip_prefix(open)?.strip_suffix(close);
         match to {
+            LogicalType::List(element) if text.trim_start().starts_with('{') => {
+                let values = self.array_of_postgres(text, element).ok_or_else(error)??;
+                Ok(Value::List { element: element.clone(), values })
+            }
+            LogicalType::Array(element, size) if text.trim_start().starts_with('{') => {
+                let values = self.array_of_postgres(text, element).ok_or_else(error)??;
+                if values.len() != *size as usize {
+                    return Err(error());
+                }
+                Ok(Value::Array { element: element.clone(), values })
+            }
             LogicalType::List(element) => {
                 let parts = split(body('[', ']').ok_or_else(error)?, b",").ok_or_else(error)?;
                 let item = |(index, part): (usize, &&str)| {
@@ -102,6 +113,39 @@ impl Reading<'_> {
         }
     }
 
+    /// The elements of `{a,"b c",NULL,{..}}`, as PostgreSQL writes arrays: only `"` quotes there, and a backslash protects what is
+    /// behind it. `None` for what is no such text.
+    fn array_of_postgres(self, text: &str, element: &LogicalType) -> Option<Result<Vec<Value>>> {
+        let mut rest = text.trim().strip_prefix('{')?.strip_suffix('}')?.trim();
+        let mut values = Vec::new();
+        while !rest.is_empty() {
+            let (item, is_quoted, behind) = array_item(rest)?;
+            let value = match () {
+                () if !is_quoted && item.eq_ignore_ascii_case("null") => Ok(Value::Null),
+                // Not as a CAST reads it.
+                () if *element == LogicalType::Blob => super::bytea(&item).map(Value::Blob),
+                () if element.is_nested() => self.parse(&item, element),
+                () => cast_value(&Value::Varchar(item), element),
+            };
+            values.push(match value {
+                Err(error) if self.or_null && !error.is_of_statement() => Value::Null,
+                Err(error) => return Some(Err(error)),
+                Ok(value) => value,
+            });
+            if let Err(error) = go_on(values.len()) {
+                return Some(Err(error));
+            }
+            rest = match behind.strip_prefix(',') {
+                // There is an element behind a comma.
+                Some(behind) if behind.trim().is_empty() => return None,
+                Some(behind) => behind.trim_start(),
+                None if behind.is_empty() => behind,
+                None => return None,
+            };
+        }
+        Some(Ok(values))
+    }
+
     fn structure(self, text: &str, fields: &std::sync::Arc<[Field]>, to: &LogicalType) -> Result<Value> {
         let error = || wrong(text, to);
         let body = |open: char, close: char| text.trim().strip_prefix(open)?.strip_suffix(close);
@@ -137,6 +181,38 @@ impl Reading<'_> {
             found => found,
         }
     }
+}
+
+/// The first element of the inside of an array as PostgreSQL writes it, whether it is in quotes, and what is behind it.
+fn array_item(text: &str) -> Option<(String, bool, &str)> {
+    let (mut item, mut depth, mut in_quotes, mut is_quoted) = (String::new(), 0usize, false, false);
+    let mut characters = text.char_indices();
+    while let Some((at, c)) = characters.next() {
+        let is_inside = depth > 0;
+        match c {
+            '\\' => {
+                // In an array inside of this one it is still to be read.
+                item.extend(is_inside.then_some(c));
+                item.push(characters.next()?.1);
+            }
+            '"' => {
+                in_quotes = !in_quotes;
+                is_quoted |= !is_inside;
+                item.extend(is_inside.then_some(c));
+            }
+            ',' if !in_quotes && !is_inside => {
+                let item = if is_quoted { item } else { item.trim_end().to_string() };
+                return (is_quoted || !item.is_empty()).then_some((item, is_quoted, &text[at..]));
+            }
+            _ => {
+                depth += usize::from(c == '{' && !in_quotes);
+                depth = depth.checked_sub(usize::from(c == '}' && !in_quotes))?;
+                item.push(c);
+            }
+        }
+    }
+    let item = if is_quoted { item } else { item.trim_end().to_string() };
+    (!in_quotes && depth == 0 && (is_quoted || !item.is_empty())).then_some((item, is_quoted, ""))
 }
 
 /// The text without the quotes around it, if there are any, and without the backslashes that protect characters: any in quotes,

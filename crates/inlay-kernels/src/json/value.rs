@@ -161,6 +161,16 @@ impl<'a> Json<'a> {
             }
     }
 
+    /// Whether this document has all that `part` has, at the same places, as PostgreSQL's `@>` has it: an array at the top has single
+    /// values, too. `fuel` is how many parts are compared at most.
+    pub fn contains_from_top(&self, part: &Json<'_>, fuel: &mut u32) -> bool {
+        match (self, part) {
+            (Self::Array(_), Json::Array(_) | Json::Object(_)) => self.is_like(part, fuel),
+            (Self::Array(items), part) => items.iter().any(|item| item == part),
+            _ => self.is_like(part, fuel),
+        }
+    }
+
     fn is_like(&self, part: &Json<'_>, fuel: &mut u32) -> bool {
         *fuel = fuel.saturating_sub(1);
         if *fuel == 0 {

@@ -450,6 +450,7 @@ impl Binder<'_> {
             let error = Error::Duplicate { kind: "column", name: new.clone() };
             return Err(self.at(error, new_name.pos));
         }
+        altering.name_keys();
         altering.rewrite(Renamed::Column, &old, new)?;
         let table = altering.table.name.clone();
         let own = altering.schema.name.clone();
@@ -480,6 +481,7 @@ impl Binder<'_> {
         if !same_name(&old, new) {
             self.check_free(&altering.database, new, written)?;
         }
+        altering.name_keys();
         altering.rewrite(Renamed::Table, bare_name(&old), bare_name(new))?;
         let rename = |keys: &mut Vec<ForeignKey>| {
             let own = keys.iter_mut().filter(|key| same_name(&key.table, &old));

@@ -74,6 +74,16 @@ impl Altering {
         keys
     }
 
+    /// Has keys keep the names that they have, before what these are made of gets another name.
+    pub fn name_keys(&mut self) {
+        for key in self.constraint_keys() {
+            let name = key_name(&self.schema, &key);
+            if !self.schema.key_names.iter().any(|(named, _)| *named == key) {
+                self.schema.key_names.push((key, name));
+            }
+        }
+    }
+
     /// Names of the constraints.
     pub fn constraint_names(&self) -> Vec<String> {
         let schema = &self.schema;

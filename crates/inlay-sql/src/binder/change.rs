@@ -17,6 +17,7 @@ use inlay_kernels::cast::{loses, lost_field};
 use inlay_kernels::resolve::ArgType;
 use inlay_storage::{Deferral, Origin};
 use inlay_types::{Error, LogicalType, Result};
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -24,6 +25,23 @@ use std::sync::Arc;
 pub(super) fn insertable(schema: &TableSchema) -> Vec<usize> {
     let given = |&index: &usize| schema.columns[index].origin.computation().is_none();
     (0..schema.columns.len()).filter(given).collect()
+}
+
+/// Rows for all columns, as dumps of PostgreSQL have them, without the DEFAULTs in the places of generated ones.
+fn without_defaults<'a>(schema: &TableSchema, rows: &'a [Vec<ast::Expr>]) -> Cow<'a, [Vec<ast::Expr>]> {
+    let is_generated: Vec<bool> =
+        schema.visible().map(|(_, column)| column.origin.computation().is_some()).collect();
+    let is_whole = |row: &Vec<ast::Expr>| {
+        row.len() == is_generated.len()
+            && row.iter().zip(&is_generated).all(|(value, &made)| !made || value.kind == ExprKind::Default)
+    };
+    if !is_generated.contains(&true) || !rows.iter().all(is_whole) {
+        return Cow::Borrowed(rows);
+    }
+    let given = |row: &Vec<ast::Expr>| {
+        row.iter().zip(&is_generated).filter(|(_, made)| !**made).map(|(value, _)| value.clone()).collect()
+    };
+    Cow::Owned(rows.iter().map(given).collect())
 }
 
 impl Binder<'_> {
@@ -83,7 +101,11 @@ impl Binder<'_> {
                 && ctes.is_empty()
                 && matches!(order_by, ast::OrderBy::Items(items) if items.is_empty()) =>
             {
-                self.insert_rows(database, table, &targets, overriding, rows, pos)
+                let rows = match insert.columns.is_empty() {
+                    true => without_defaults(schema, rows),
+                    false => Cow::Borrowed(&**rows),
+                };
+                self.insert_rows(database, table, &targets, overriding, &rows, pos)
             }
             Some(query) => {
                 let mut source = self.query(query)?;
@@ -238,6 +260,11 @@ impl Binder<'_> {
         if let Some(field) = lost_field(&value.ty(), &ty) {
             return Err(self.at(loses(&field, &ty), pos));
         }
+        self.stored_value(value, ty, pos)
+    }
+
+    /// Like [`Self::assigned`], for a default that was written when the column had other fields.
+    pub(super) fn stored_value(&self, value: Expr, ty: LogicalType, pos: Pos) -> Result<Expr> {
         if let Some(slot) = self.assigned_slot(&value, &ty)? {
             return Ok(slot);
         }

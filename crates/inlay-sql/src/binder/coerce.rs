@@ -7,11 +7,14 @@ use super::slots::Slots;
 use super::{Binder, Bound, Output};
 use crate::parser::ast::Pos;
 use crate::plan::{ColumnId, CompareOp, Expr, Place, Plan};
-use inlay_kernels::cast::{can_cast, cast_in_zone, cast_value_in_zone, implied, implied_value_in_zone};
+use inlay_kernels::cast::{
+    bytea, bytea_of_text, can_cast, cast_in_zone, cast_value_in_zone, implied, implied_value_in_zone,
+};
 use inlay_kernels::common_type;
 use inlay_kernels::parse::fraction_digits;
 use inlay_kernels::resolve::ArgType;
 use inlay_types::candidates::Candidates;
+use inlay_types::logical_type::DECIMAL_MAX_DIGITS;
 use inlay_types::{Error, LogicalType, Result, Value};
 use std::sync::Arc;
 
@@ -219,6 +222,9 @@ impl Binder<'_> {
             }
             _ => input,
         };
+        if self.reads_bytea(&input.ty(), &ty) && !or_null {
+            return Expr::Call { function: Arc::new(bytea_of_text()), args: vec![input], place };
+        }
         match cast_in_zone(&input.ty(), &ty, or_null, &self.context.options.zone) {
             Some(function) => Expr::Call { function: Arc::new(function), args: vec![input], place },
             None => Expr::Cast { input: Box::new(input), ty, or_null, place },
@@ -227,11 +233,22 @@ impl Binder<'_> {
 
     /// The conversion of a value, in the session's time zone where that matters.
     pub(super) fn cast_literal(&self, value: &Value, ty: &LogicalType) -> Result<Value> {
+        if let (Value::Varchar(text), true) = (value, self.reads_bytea(&value.logical_type(), ty)) {
+            return bytea(text).map(Value::Blob);
+        }
         cast_value_in_zone(value, ty, &self.context.options.zone)
+    }
+
+    /// Whether a text becomes a BLOB as PostgreSQL's bytea does.
+    pub(super) fn reads_bytea(&self, from: &LogicalType, to: &LogicalType) -> bool {
+        self.context.options.bytea && *from == LogicalType::Varchar && *to == LogicalType::Blob
     }
 
     /// Like [`Self::cast_literal`], where nobody wrote a CAST.
     pub(super) fn implied_literal(&self, value: &Value, ty: &LogicalType) -> Result<Value> {
+        if self.reads_bytea(&value.logical_type(), ty) {
+            return self.cast_literal(value, ty);
+        }
         implied_value_in_zone(value, ty, &self.context.options.zone)
     }
 
@@ -412,7 +429,18 @@ fn comparison_type(left: &Expr, right: &Expr) -> Option<LogicalType> {
             Some(LogicalType::Varchar)
         }
         // Text is read as the other side's type, as in DuckDB, whatever the other side is.
-        (LogicalType::Varchar, other) | (other, LogicalType::Varchar) => Some(other),
+        (LogicalType::Varchar, other) | (other, LogicalType::Varchar) => Some(roomy(other)),
         _ => meet(left_ty, right_ty),
+    }
+}
+
+/// A DECIMAL with room for numbers that have more digits, before the point and behind it: texts may be such.
+fn roomy(ty: LogicalType) -> LogicalType {
+    match ty {
+        LogicalType::Decimal { precision, scale } => {
+            let spare = DECIMAL_MAX_DIGITS.saturating_sub(precision) / 2;
+            LogicalType::decimal(DECIMAL_MAX_DIGITS, scale + spare)
+        }
+        other => other,
     }
 }

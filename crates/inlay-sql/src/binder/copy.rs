@@ -165,7 +165,12 @@ impl Binder<'_> {
             options.push(("hive_partitioning".into(), Value::Boolean(false)));
         }
         let of_file = |column: &&Field| !folders.iter().any(|folder| same_name(folder, &column.name));
-        let in_file: Arc<[Field]> = columns.iter().filter(of_file).cloned().collect();
+        // What the statement reads as bytea comes as text.
+        let as_read = |column: &Field| match self.reads_bytea(&LogicalType::Varchar, &column.ty) {
+            true => Field::new(Arc::clone(&column.name), LogicalType::Varchar),
+            false => column.clone(),
+        };
+        let in_file: Arc<[Field]> = columns.iter().filter(of_file).map(as_read).collect();
         let says_types = |(name, _): &(String, Value)| {
             matches!(name.as_str(), "types" | "dtypes" | "column_types" | "columns" | "all_varchar")
         };

@@ -538,6 +538,7 @@ impl Binder<'_> {
 
     /// A call of a scalar function or operator with bound arguments.
     pub(super) fn call(&self, name: &str, args: Vec<Expr>, pos: Pos) -> Result<Expr> {
+        let name = of_documents(name, &args);
         let args: Vec<Expr> = args.into_iter().map(without_null_columns).collect();
         // Text behind an untyped NULL is no text yet.
         let is_untyped = |arg: &Expr| arg.ty() == LogicalType::Null;
@@ -570,6 +571,17 @@ impl Binder<'_> {
             return Ok(Expr::Literal { value, ty: call.ty() });
         }
         Ok(call)
+    }
+}
+
+/// What an operator is called that means something of documents, as PostgreSQL's of JSONB do.
+fn of_documents<'n>(name: &'n str, args: &[Expr]) -> &'n str {
+    let is_json = |arg: &Expr| arg.ty() == LogicalType::Json;
+    match (name, args) {
+        ("@>", args) if args.iter().any(is_json) => "jsonb_contains",
+        ("<@", args) if args.iter().any(is_json) => "jsonb_contained",
+        ("-", [document, _]) if is_json(document) => "jsonb_delete",
+        _ => name,
     }
 }
 

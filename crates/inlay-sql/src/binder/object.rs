@@ -10,6 +10,9 @@ use inlay_catalog::{
 use inlay_types::{Candidates, Error, Result};
 use std::sync::Arc;
 
+/// PostgreSQL's name of the schema that names without one mean; a schema of that name is another.
+const PUBLIC: &str = "public";
+
 /// Where a name says that its object is.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Place {
@@ -63,6 +66,10 @@ impl Binder<'_> {
                 if self.context.catalog.has_schema(&current, &schema) {
                     return Ok(Place { database: Some(current), schema: Some(schema) });
                 }
+                // What PostgreSQL calls main, in its dumps above all.
+                if same_name(&schema, PUBLIC) {
+                    return Ok(Place { database: None, schema: Some(MAIN.to_string()) });
+                }
                 // A table that does not exist: what a user writes first is a table with a schema.
                 let mut known = self.context.catalog.names();
                 known.extend(self.schema_names(&current));
@@ -80,6 +87,9 @@ impl Binder<'_> {
                     self.known_database(database)?
                 };
                 if !self.context.catalog.has_schema(&found, &schema.value) {
+                    if same_name(&schema.value, PUBLIC) {
+                        return Ok(Place { database: Some(found), schema: Some(MAIN.to_string()) });
+                    }
                     let known = self.schema_names(&found);
                     let near = near_names(&schema.value, known.iter().map(String::as_str));
                     return undefined(schema, no_database("schema", &schema.value, &near));

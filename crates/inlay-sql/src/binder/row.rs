@@ -361,7 +361,7 @@ impl Binder<'_> {
         };
         self.stored(database, text, |binder, expr| {
             let (value, _) = binder.isolated(|binder| binder.expr(expr))?;
-            binder.assigned(value, column.ty.clone(), Pos::default())
+            binder.stored_value(value, column.ty.clone(), Pos::default())
         })
     }
 

@@ -12,7 +12,7 @@ use super::{Binder, Bound, name};
 use crate::parser::ast::{
     self, Distinct, ExprKind, GroupBy, Ident, Literal, OrderBy, Pos, Select, SelectItem, SortOrder,
 };
-use crate::plan::{ColumnId, Expr, JoinKind, Plan};
+use crate::plan::{AggregateExpr, ColumnId, Expr, JoinKind, Plan};
 use inlay_types::{Error, Result};
 use std::collections::HashSet;
 use std::rc::Rc;

@@ -182,6 +182,9 @@ impl Binder<'_> {
             return Ok(Some(Expr::Literal { value: Value::Null, ty: ty.clone() }));
         }
         let Some(slot) = self.context.slots.and_then(|slots| slots.get(expr)) else { return Ok(None) };
+        if self.reads_bytea(&slot.ty, ty) {
+            return Err(Error::unsupported("a slot that is read as bytea"));
+        }
         match exact(&slot.sample, ty) {
             Some(sample) => self.slot_from(slot, ty, sample, Adapted::Exactly),
             None => {
@@ -199,6 +202,9 @@ impl Binder<'_> {
         let Some(slot) = self.context.slots.and_then(|slots| slots.get(expr)) else { return Ok(None) };
         if slot.ty == *ty {
             return Ok(Some(expr.clone()));
+        }
+        if self.reads_bytea(&slot.ty, ty) {
+            return Err(Error::unsupported("a slot that is read as bytea"));
         }
         let sample = match exact(&slot.sample, ty) {
             Some(sample) => sample,

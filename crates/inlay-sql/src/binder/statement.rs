@@ -111,6 +111,7 @@ impl Binder<'_> {
                 S::DropSecret { name: name.value.clone(), if_exists: *if_exists }
             }
             StatementKind::Load => S::Nothing("LOAD"),
+            StatementKind::Owner => S::Nothing("ALTER"),
             StatementKind::Vacuum { .. }
             | StatementKind::Attach { .. }
             | StatementKind::Detach { .. }

@@ -498,7 +498,7 @@ fn names_reach_across_databases() {
     assert!(matches!(bound("SELECT * FROM depot.seen"), Statement::Query(_)));
     assert!(error("SELECT * FROM stock").contains("table \"stock\" does not exist"));
     assert!(error("SELECT * FROM depo.stock").contains("did you mean \"depot\""));
-    assert!(error("SELECT * FROM depot.public.stock").contains("schema \"public\" does not exist"));
+    assert!(error("SELECT * FROM depot.private.stock").contains("schema \"private\" does not exist"));
     assert!(matches!(bound("USE depot"), Statement::Use { database, .. } if database == "depot"));
     assert!(
         matches!(bound("CHECKPOINT depot"), Statement::Checkpoint { database, force: false } if database == "depot")

@@ -29,6 +29,7 @@ mod object;
 mod part;
 mod piece;
 mod plain_names;
+mod postgres;
 mod query;
 mod rename;
 mod rewrite;

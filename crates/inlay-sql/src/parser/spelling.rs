@@ -45,7 +45,7 @@ impl Reader<'_> {
 
 /// Rewrites the tokens of what the crate does not read.
 pub(super) fn respell(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
-    let tokens = super::table_arguments::respell(tokens);
+    let tokens = super::postgres::respell(super::table_arguments::respell(tokens));
     super::type_words::respell(collated_types(untyped_columns(name_columns(short_merges(merge_using(
         pivots(fetched(stars_and_compression(tokens))),
     ))))))

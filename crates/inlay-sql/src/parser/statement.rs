@@ -26,6 +26,15 @@ impl Reader<'_> {
             let kind = self.secret(&keyword)?;
             return Ok(self.finish(kind, first_token));
         }
+        if keyword == "ALTER" && self.gives_owner() {
+            let kind = self.owner();
+            return Ok(self.finish(kind, first_token));
+        }
+        if keyword == "SELECT"
+            && let Some(kind) = self.set_config()?
+        {
+            return Ok(self.finish(kind, first_token));
+        }
         let object = self.object_statement(&keyword)?;
         if let Some(kind) = object {
             return Ok(self.finish(kind, first_token));

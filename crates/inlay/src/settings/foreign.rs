@@ -174,6 +174,11 @@ pub(super) fn set(name: &str, value: Option<&Value>, told: &mut Told) -> Option<
     Some(Ok(()))
 }
 
+/// Whether a session was told of it.
+pub(super) fn is_told(name: &str, told: &Told) -> bool {
+    told.iter().any(|(known, _)| *known == name)
+}
+
 /// The value it was given, or what holds otherwise.
 pub(super) fn get(name: &str, told: &Told) -> Option<Value> {
     let (name, default, _) = FOREIGN.iter().find(|(known, ..)| known.eq_ignore_ascii_case(name))?;

@@ -261,6 +261,11 @@ impl SessionSettings {
         foreign::progress_bar_ms(&self.foreign).map(Duration::from_millis)
     }
 
+    /// Whether texts become BLOBs as PostgreSQL's bytea is written: its dumps say so of texts first.
+    pub fn bytea(&self) -> bool {
+        foreign::is_told("standard_conforming_strings", &self.foreign)
+    }
+
     /// The session's time zone: the one that was set, or the machine's.
     pub fn time_zone(&self) -> Arc<Zone> {
         self.zone.clone().or_else(|| self.machine_zone.clone()).unwrap_or_else(Zone::utc)

@@ -110,6 +110,7 @@ impl Names<'_> {
                 dialect: self.settings.dialect,
                 integer_division: self.settings.integer_division,
                 zone: self.settings.time_zone(),
+                bytea: self.settings.bytea(),
                 now: None,
                 ids: Default::default(),
                 random: Arc::default(),

@@ -627,6 +627,7 @@ fn kind_of(statement: &StatementKind) -> &'static str {
         Kind::CreateSecret { .. } => "create secret",
         Kind::DropSecret { .. } => "drop secret",
         Kind::Load => "load",
+        Kind::Owner => "owner",
         Kind::Vacuum { .. } => "vacuum",
         Kind::Attach { .. } => "attach",
         Kind::Detach { .. } => "detach",

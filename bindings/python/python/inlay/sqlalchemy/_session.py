@@ -8,7 +8,6 @@ A cursor of `inlay` itself is a session of its own; SQLAlchemy wants those of on
 
 from __future__ import annotations
 
-import datetime
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -128,13 +127,9 @@ class DBAPIConnection:
 
 
 class Module:
-    """The module `inlay` with the constructors that DB-API asks for and SQLAlchemy calls."""
+    """The module `inlay` with the parameters that SQLAlchemy writes."""
 
     paramstyle = "numeric_dollar"
-    Binary = bytes
-    Date = datetime.date
-    Time = datetime.time
-    Timestamp = datetime.datetime
 
     def __getattr__(self, name: str) -> Any:
         return getattr(inlay, name)

@@ -208,6 +208,8 @@ pub enum StatementKind {
     },
     /// `LOAD` and `INSTALL` of what is built in.
     Load,
+    /// `ALTER ... OWNER TO role`: there are no roles.
+    Owner,
     /// `VACUUM [ANALYZE] [table]`.
     Vacuum {
         table: Option<ObjectName>,
