@@ -50,6 +50,12 @@ impl Randomness {
         mixed(self.take(1))
     }
 
+    /// 128 random bits.
+    pub fn wide_bits(&self) -> u128 {
+        let bits = self.bits();
+        u128::from(bits) << 64 | u128::from(hash_u64(bits ^ self.salt.load(Ordering::Relaxed)))
+    }
+
     /// So many times 128 random bits.
     pub fn take_wide(&self, count: usize) -> impl Iterator<Item = u128> {
         let (from, salt) = (self.take(count), self.salt.load(Ordering::Relaxed));
