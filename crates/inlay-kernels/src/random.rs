@@ -52,7 +52,8 @@ impl Randomness {
 
     /// 128 random bits.
     pub fn wide_bits(&self) -> u128 {
-        self.take_wide(1).next().unwrap_or_default()
+        let bits = self.bits();
+        u128::from(bits) << 64 | u128::from(hash_u64(bits ^ self.salt.load(Ordering::Relaxed)))
     }
 
     /// So many times 128 random bits.

@@ -194,10 +194,17 @@ fn json_structure(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> 
     rewritten(JsonType, args, len, out, |json, text| push(&json.structure(), text))
 }
 
+/// Bytes of documents that are written without a tree.
+const SHORT: usize = 1 << 16;
+
 fn json_pretty(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     let source = TextColumn::of(args[0]);
     write_bytes(Varchar, args, len, out, |row, text| {
-        if !matches!(part_at(source.get(row), None), Scanned::Part(raw) if raw.write_pretty(text)) {
+        let document = source.get(row);
+        // A tree asks for the memory of what is much longer than its text.
+        let is_written = document.len() <= SHORT
+            && matches!(part_at(document, None), Scanned::Part(raw) if raw.write_pretty(text));
+        if !is_written {
             let mut pretty = String::new();
             Json::parse(source.text(row))?.write_pretty(0, &mut pretty);
             text.extend_from_slice(pretty.as_bytes());
