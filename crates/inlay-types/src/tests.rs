@@ -97,7 +97,7 @@ fn rows_for_arrow_fit_their_schema_and_rows_of_arrow_are_there() {
     let numbers = ints(&[1, 2]);
     let do_not_fit = "columns to export do not fit the schema";
     speaks(exporter.columns(&[numbers.clone(), numbers.clone()], 2).map(drop), do_not_fit);
-    speaks(exporter.columns(&[numbers.clone()], 3).map(drop), do_not_fit);
+    speaks(exporter.columns(std::slice::from_ref(&numbers), 3).map(drop), do_not_fit);
     let field = ArrowField::read(&exporter.schema()).unwrap();
     let records = ArrowRecords::import(exporter.columns(&[numbers], 2).unwrap(), &field).unwrap();
     speaks(records.columns()[0].vector(1, 2), "rows 1 and following are outside of column \"a\"");
