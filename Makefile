@@ -107,7 +107,7 @@ demo:
 shell: setup
 	$(BIN)/inlay $(ARGS)
 
-test: test-rust test-python test-c-short
+test: test-rust test-python test-c-short test-sqlite
 
 # All test programs, without running any.
 build-tests:
