@@ -490,4 +490,36 @@ export! {
     fn sqlite3_mutex_notheld(_mutex: *mut c_void) -> c_int [1] { 1 }
     /// Connections lock themselves.
     fn sqlite3_db_mutex(_connection: Handle<'_, sqlite3>) -> *mut c_void [ptr::null_mut()] { ptr::null_mut() }
+
+    /// Changes are not recorded.
+    fn sqlite3session_create(connection: Handle<'_, sqlite3>, _schema: *const c_char, session: *mut *mut c_void) -> c_int [ERROR] {
+        put(session, ptr::null_mut());
+        refuse(connection, "sqlite3session_create")
+    }
+    /// There is no session.
+    fn sqlite3session_delete(_session: *mut c_void) -> () [()] {}
+    /// There is no session.
+    fn sqlite3session_attach(_session: *mut c_void, _table: *const c_char) -> c_int [ERROR] { ERROR }
+    /// There is no session.
+    fn sqlite3session_enable(_session: *mut c_void, _on: c_int) -> c_int [0] { 0 }
+    /// There is no session.
+    fn sqlite3session_indirect(_session: *mut c_void, _on: c_int) -> c_int [0] { 0 }
+    /// There is no session.
+    fn sqlite3session_isempty(_session: *mut c_void) -> c_int [1] { 1 }
+    /// There is no session.
+    fn sqlite3session_table_filter(_session: *mut c_void, _function: *mut c_void, _data: *mut c_void) -> () [()] {}
+
+    /// There is no session.
+    fn sqlite3session_changeset(_session: *mut c_void, size: *mut c_int, changes: *mut *mut c_void) -> c_int [ERROR] {
+        put(size, 0);
+        put(changes, ptr::null_mut());
+        ERROR
+    }
+
+    /// There is no session.
+    fn sqlite3session_patchset(_session: *mut c_void, size: *mut c_int, changes: *mut *mut c_void) -> c_int [ERROR] {
+        put(size, 0);
+        put(changes, ptr::null_mut());
+        ERROR
+    }
 }

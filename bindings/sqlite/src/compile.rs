@@ -282,7 +282,14 @@ fn engine(
     let hidden = std::mem::take(&mut respell.hidden);
     let engine = db.engine()?;
     let prepared = engine.prepare(&format!("{prefix}{text}"))?;
-    let shape = prepared.describe(None)?;
+    let shape = match (prepared.describe(None), &given) {
+        // A literal may be none of its column's type, which may still become another.
+        (Err(error), Some(given)) if error.kind() == inlay::ErrorKind::InvalidCast => {
+            given.settle_literals(db)?;
+            prepared.describe(None)?
+        }
+        (shape, _) => shape?,
+    };
     if let Some(columns) = shape.columns {
         let names: Vec<String> = columns.into_iter().map(|(name, _)| name).collect();
         compiled.columns = if prefix.is_empty() {

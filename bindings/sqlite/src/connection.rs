@@ -13,7 +13,7 @@ use crate::schema::{CreateTable, MARK, Table};
 use crate::statement::sqlite3_stmt;
 use inlay::types::process::process_id;
 use inlay::{Connection, Database, Error, Parameters, Value};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::{Mutex, MutexGuard, ReentrantMutex};
 use std::collections::HashMap;
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::sync::Arc;
@@ -45,6 +45,8 @@ enum Source {
 pub struct Common {
     /// Grows whenever names may mean something else.
     pub generation: AtomicU64,
+    /// Held while a new row's number is chosen and its row inserted by a statement of its own: no two choose the same.
+    pub numbers: ReentrantMutex<()>,
 }
 
 /// Tables that statements named, as of a generation.
@@ -241,7 +243,8 @@ impl Db {
         Ok(())
     }
 
-    fn common(&self) -> Outcome<Arc<Common>> {
+    /// What all connections of the database know.
+    pub fn common(&self) -> Outcome<Arc<Common>> {
         Ok(self.engine()?.database()?.kept_for_host(|_| Common::default()))
     }
 

@@ -463,6 +463,13 @@ fn fit(column: &Column, cell: &Cell) -> Fit {
 }
 
 impl Given {
+    /// As [`Given::settle`], of the literals alone.
+    pub fn settle_literals(&self, db: &Db) -> Outcome<()> {
+        let literals = self.values.iter().filter(|(_, origin)| matches!(origin, Origin::Literal(_)));
+        let alone = Self { values: literals.cloned().collect(), ..self.clone() };
+        alone.settle(db, &mut []).map(drop)
+    }
+
     /// Sees to it that the columns take the values. Changes bound values into those that SQLite makes of them; gives whether columns
     /// have other types now.
     pub fn settle(&self, db: &Db, bound: &mut [Cell]) -> Outcome<bool> {

@@ -260,6 +260,9 @@ impl Inner {
             given.settle(db, &mut bound)?;
         }
         let Work::Engine(engine) = &self.compiled.work else { return Ok(None) };
+        let common = db.common()?;
+        let numbers = engine.hidden.iter().any(|hidden| matches!(hidden, Hidden::NextId | Hidden::IdOr(_)));
+        let _alone = (numbers && db.is_autocommit()).then(|| common.numbers.lock());
         let mut ids = Ids::default();
         let parameters = parameters(db, engine, &bound, &mut ids)?;
         let host = hooks::host(db);

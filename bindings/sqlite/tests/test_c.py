@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import LIBRARY
+from bindings.sqlite.tests.preload import LIBRARY
 
 HERE = Path(__file__).parent
 

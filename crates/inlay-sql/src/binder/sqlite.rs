@@ -9,6 +9,7 @@
 
 use super::Binder;
 use super::coerce::exact;
+use super::expr::taken;
 use crate::parser::ast::{BinaryOp, Pos};
 use crate::plan::{AggregateExpr, ColumnId, CompareOp, Expr};
 use inlay_functions::registry::resolve_aggregate;
@@ -48,8 +49,13 @@ impl Binder<'_> {
         {
             return Ok((left, right));
         }
-        let zero = Expr::literal(Value::BigInt(0));
-        Ok((left, self.call("nullif", vec![right, zero], pos)?))
+        let divisor = self.once(vec![right], |binder, values| {
+            let [divisor] = taken(values)?;
+            let is_zero =
+                binder.comparison(CompareOp::Eq, divisor.clone(), Expr::literal(Value::BigInt(0)), pos)?;
+            binder.case_of(vec![is_zero], vec![(Expr::literal(Value::Null), pos), (divisor, pos)], pos)
+        })?;
+        Ok((left, divisor))
     }
 
     fn sqlite_operand(&mut self, operand: Expr, pos: Pos) -> Result<Expr> {
@@ -60,7 +66,13 @@ impl Binder<'_> {
             return Ok(operand);
         }
         let number = self.cast_of(operand, LogicalType::Double, true, pos);
-        self.call("coalesce", vec![number, Expr::literal(Value::Double(0.0))], pos)
+        self.once(vec![number], |binder, values| {
+            let [number] = taken(values)?;
+            let none = Expr::Literal { value: Value::Null, ty: LogicalType::Double };
+            let is_none = Expr::compare(CompareOp::NotDistinct, number.clone(), none);
+            let zero = Expr::literal(Value::Double(0.0));
+            binder.case_of(vec![is_none], vec![(zero, pos), (number, pos)], pos)
+        })
     }
 
     /// The comparison of a number with a text; `None` if it is none.
