@@ -85,6 +85,8 @@ FILE = "t.csv"
 
 #: Values of parameters by their names, or by those of function and parameter.
 VALUES: dict[str, Any] = {
+    "Connection.setoutputsize.size": 1000,
+    "Connection.setoutputsize.column": 0,
     "Relation.apply.function_name": "sum",
     "Relation.apply.function_aggr": "v",
     "Relation.create.table_name": "made",

@@ -42,7 +42,7 @@ pub(super) fn flipped(word: u128, first: u8) -> Option<u128> {
     // The highest bit of a byte says whether it is at least `first`, and whether it is beyond the last letter: no sum leaves its byte.
     let from_first = word.wrapping_add(ONES * u128::from(0x80 - first));
     let beyond = word.wrapping_add(ONES * u128::from(0x80 - first - 26));
-    (word & high == 0).then(|| word ^ ((from_first ^ beyond) & high) >> 2)
+    (word & high == 0).then_some(word ^ ((from_first ^ beyond) & high) >> 2)
 }
 
 /// Characters below this are looked up: those of most languages with letters.

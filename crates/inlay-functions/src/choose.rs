@@ -202,12 +202,9 @@ fn choose_by<T: SqlOrd>(
                         *best = value;
                     }
                 }
-                match (before, own) {
-                    (Some(before), Some(own)) => {
-                        Some(Bitmap::from_fn(rows, |row| before.get(row) || own.get(row)))
-                    }
-                    _ => None,
-                }
+                before
+                    .zip(own)
+                    .map(|(before, own)| Bitmap::from_fn(rows, |row| before.get(row) || own.get(row)))
             }
         });
     }

@@ -100,7 +100,12 @@ fn has(document: &Json<'_>, wanted: &str) -> bool {
         Json::Object(members) => members.iter().any(|(key, _)| key == wanted),
         Json::Array(items) => items.iter().any(|item| matches!(item, Json::Text(text) if text == wanted)),
         Json::Text(text) => text == wanted,
-        _ => false,
+        Json::Null
+        | Json::Bool(_)
+        | Json::Unsigned(_)
+        | Json::Negative(_)
+        | Json::Real(_)
+        | Json::Digits(_) => false,
     }
 }
 
@@ -184,7 +189,15 @@ fn remove(document: &mut Json<'_>, keys: &[String]) -> Result<()> {
     match document {
         Json::Object(members) => members.retain(|(key, _)| !is_gone(key)),
         Json::Array(items) => items.retain(|item| !matches!(item, Json::Text(text) if is_gone(text))),
-        _ => return Err(Error::invalid_argument("jsonb_delete takes an object or an array")),
+        Json::Null
+        | Json::Bool(_)
+        | Json::Unsigned(_)
+        | Json::Negative(_)
+        | Json::Real(_)
+        | Json::Digits(_)
+        | Json::Text(_) => {
+            return Err(Error::invalid_argument("jsonb_delete takes an object or an array"));
+        }
     }
     Ok(())
 }

@@ -175,7 +175,13 @@ impl Reading<'_> {
         if text.eq_ignore_ascii_case("null") {
             return Ok(Value::Null);
         }
-        let found = if to.is_nested() { self.parse(text, to) } else { self.value(unquoted(text), to) };
+        // The text of a member that is no list may be in quotes, as it would be without the union.
+        let is_quoted_member = matches!(to, LogicalType::Union(_)) && text.starts_with(['\'', '"']);
+        let found = match to.is_nested() {
+            true if is_quoted_member => self.parse(&unquoted(text), to),
+            true => self.parse(text, to),
+            false => self.value(unquoted(text), to),
+        };
         match found {
             Err(error) if self.or_null && !error.is_of_statement() => Ok(Value::Null),
             found => found,

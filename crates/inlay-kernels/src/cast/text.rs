@@ -220,7 +220,8 @@ pub(super) fn ask_for_value(input: &Vector, row: usize, to: &LogicalType) -> Res
     let text = text_size(from, bytes, contents);
     if from.is_nested() && *to == LogicalType::Json {
         let values = contents.parts.saturating_mul(2 * size_of::<Value>());
-        return limits::need(text.saturating_mul(2).saturating_add(size).saturating_add(values));
+        let texts = text.saturating_mul(2).saturating_add(text / 2);
+        return limits::need(texts.saturating_add(size).saturating_add(values));
     }
     let is_text = matches!(from, LogicalType::Varchar | LogicalType::Json);
     let is_taken_apart = to.is_nested() || *to == LogicalType::Json;

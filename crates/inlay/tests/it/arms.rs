@@ -8,10 +8,10 @@ const WILDCARDS_MAX: &[(&str, usize)] = &[
     ("inlay", 81),
     ("inlay-catalog", 5),
     ("inlay-exec", 108),
-    ("inlay-formats", 112),
+    ("inlay-formats", 111),
     ("inlay-functions", 165),
-    ("inlay-kernels", 122),
-    ("inlay-sql", 374),
+    ("inlay-kernels", 129),
+    ("inlay-sql", 378),
     ("inlay-storage", 106),
     ("inlay-types", 77),
 ];
