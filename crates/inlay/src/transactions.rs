@@ -7,7 +7,8 @@ pub(crate) use inlay_catalog::TEMPORARY;
 use inlay_catalog::{MAIN, Sequence, SequenceSchema};
 use inlay_formats::SessionFiles;
 use inlay_sql::plan::statement::{self as plan, OnCommit, TransactionModes};
-use inlay_storage::store::{Isolation, ObjectId, Store, Transaction, TransactionOptions};
+use inlay_storage::ForeignKey;
+use inlay_storage::store::{Isolation, Object, ObjectId, Store, Transaction, TransactionOptions};
 use inlay_types::{Error, MemoryBudget, Result};
 use parking_lot::Mutex;
 use std::collections::{BTreeSet, HashMap};
@@ -68,20 +69,26 @@ impl Transactions {
         }
     }
 
-    /// Drops and empties the temporary tables that said so.
-    fn end_temporary(&self, database: &Database) -> Result<()> {
+    /// Drops and empties the temporary tables that said so. Those that are there no more, once this is committed.
+    fn end_temporary(&self, database: &Database) -> Result<Vec<ObjectId>> {
         let noted = Arc::clone(&self.session.lock().on_commit);
-        let mut noted = noted.lock();
+        let noted = noted.lock().clone();
         if noted.is_empty() || self.options.read_only {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let transaction = self.of(database, TEMPORARY)?;
         // Some were dropped, or never committed.
-        noted.retain(|(table, _)| transaction.state().table(*table).is_ok());
-        for &(id, on_commit) in noted.iter() {
+        let is_there = |(table, _): &(ObjectId, OnCommit)| transaction.state().table(*table).is_ok();
+        let (noted, gone): (Vec<_>, Vec<_>) = noted.into_iter().partition(is_there);
+        let mut gone: Vec<ObjectId> = gone.into_iter().map(|(table, _)| table).collect();
+        check_references(&transaction, &noted)?;
+        for (id, on_commit) in noted {
             match on_commit {
                 OnCommit::PreserveRows => {}
-                OnCommit::Drop => transaction.drop_object(id)?,
+                OnCommit::Drop => {
+                    transaction.drop_object(id)?;
+                    gone.push(id);
+                }
                 OnCommit::DeleteRows => {
                     if transaction.state().table(id)?.snapshot().row_count() > 0 {
                         transaction.table_to_write(id)?.truncate();
@@ -89,7 +96,7 @@ impl Transactions {
                 }
             }
         }
-        Ok(())
+        Ok(gone)
     }
 
     /// How they are begun.
@@ -214,7 +221,7 @@ impl Transactions {
 
     /// Commits them, and makes a checkpoint where the log has grown long.
     pub fn commit(&self, database: &Database) -> Result<()> {
-        self.end_temporary(database)?;
+        let gone = self.end_temporary(database)?;
         let mut begun = self.begun.lock();
         let (temporary, others): (Vec<_>, Vec<_>) =
             begun.iter().partition(|(name, _)| same_name(name, TEMPORARY));
@@ -230,6 +237,9 @@ impl Transactions {
         // A checkpoint gives back only what no transaction sees.
         begun.clear();
         drop(begun);
+        if !gone.is_empty() {
+            self.session.lock().on_commit.lock().retain(|(table, _)| !gone.contains(table));
+        }
         self.savepoints.lock().clear();
         for store in changed {
             // The commit is durable whatever becomes of the checkpoint; the next one tries again.
@@ -381,4 +391,27 @@ impl Sequence for SessionSequence {
             ))
         })
     }
+}
+
+/// Fails where a temporary table that stays refers to rows that COMMIT takes away.
+fn check_references(transaction: &Transaction, noted: &[(ObjectId, OnCommit)]) -> Result<()> {
+    let state = transaction.state();
+    for object in state.objects() {
+        let Object::Table(slot) = object else { continue };
+        let child = slot.table()?;
+        let own = noted.iter().find(|(id, _)| *id == child.id()).map(|(_, on_commit)| *on_commit);
+        for (id, on_commit) in noted.iter().filter(|(id, _)| *id != child.id()) {
+            let goes_too = own == Some(OnCommit::Drop) || own.is_some() && *on_commit == OnCommit::DeleteRows;
+            let parent = state.table(*id)?.schema().name.clone();
+            let refers = |key: &ForeignKey| same_name(&key.table, &parent);
+            if !goes_too && child.schema().foreign_keys.iter().any(refers) {
+                let message = format!(
+                    "table \"{parent}\" is emptied or dropped by COMMIT, and table \"{}\" refers to it",
+                    child.schema().name
+                );
+                return Err(Error::bind(message).with_hint("both need the same ON COMMIT"));
+            }
+        }
+    }
+    Ok(())
 }

@@ -92,7 +92,9 @@ fn buckets(args: &[&Vector], ty: LogicalType, len: usize, out: &mut Vector) -> R
         return per_row(args, &ty, len, out, |row| {
             let at = moments.get(row);
             let from_origin = at.checked_sub(ORIGIN).filter(|_| is_finite_timestamp(at));
-            match from_origin.and_then(|from| (from - from.rem_euclid(micros)).checked_add(ORIGIN)) {
+            let start =
+                from_origin.and_then(|from| from.checked_sub(from.rem_euclid(micros))?.checked_add(ORIGIN));
+            match start {
                 Some(start) => Ok(start),
                 None => bucket(widths.get(0), at, Start::Default),
             }

@@ -81,8 +81,9 @@ fn resolve_contains(args: &[ArgType], reversed: bool) -> Option<Resolved> {
     let kernel = kernel(move |args, len, out| {
         each_known(args, &Boolean, len, out, |args, row, out| {
             let (whole, part) = if reversed { (1, 0) } else { (0, 1) };
-            let whole = Json::parse(args.text(whole, row).unwrap_or_default())?;
-            let part = Json::parse(args.text(part, row).unwrap_or_default())?;
+            let mut whole = Json::parse(args.text(whole, row).unwrap_or_default())?;
+            let mut part = Json::parse(args.text(part, row).unwrap_or_default())?;
+            [&mut whole, &mut part].into_iter().for_each(as_whole_numbers);
             let mut fuel = COMPARISONS_MAX;
             let found = whole.contains_from_top(&part, &mut fuel);
             if fuel == 0 {
@@ -92,6 +93,27 @@ fn resolve_contains(args: &[ArgType], reversed: bool) -> Option<Resolved> {
         })
     });
     Some(Resolved::fallible(vec![Varchar, Varchar], Boolean, kernel))
+}
+
+/// Numbers without a fraction as whole ones: for JSONB `1.0` is `1`.
+fn as_whole_numbers(json: &mut Json<'_>) {
+    /// Up to here each whole number is a double.
+    const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
+    match json {
+        Json::Real(number) if number.fract() == 0.0 && number.abs() < EXACT_MAX => {
+            let whole = *number as i64;
+            *json = u64::try_from(whole).map_or(Json::Negative(whole), Json::Unsigned);
+        }
+        Json::Array(items) => items.iter_mut().for_each(as_whole_numbers),
+        Json::Object(members) => members.iter_mut().for_each(|(_, value)| as_whole_numbers(value)),
+        Json::Null
+        | Json::Bool(_)
+        | Json::Unsigned(_)
+        | Json::Negative(_)
+        | Json::Real(_)
+        | Json::Digits(_)
+        | Json::Text(_) => {}
+    }
 }
 
 /// Whether a text is a key or an item of a document.

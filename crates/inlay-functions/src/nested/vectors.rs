@@ -178,6 +178,10 @@ fn against_one(lists: &Vector, one: &Vector, measure: Measure, len: usize, out: 
     let mut wanted = Vec::new();
     let parts = Args::of(&[one]);
     let Some(bytes) = parts.get(0, 0) else { return Ok(false) };
+    // What is wrong with it is wrong in a row that has something to compare.
+    if lists.null_count() == lists.len() {
+        return Ok(false);
+    }
     read_numbers(other, bytes, &mut wanted)?;
     if wanted.is_empty() {
         return Ok(false);

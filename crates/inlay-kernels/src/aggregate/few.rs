@@ -4,7 +4,7 @@
 //! own. A morsel is of one worker, who sees its rows in order. Only [`super::several`] calls it, which keeps the rows' values.
 
 /// Most rows of a group that are kept in order while they come.
-pub(super) const FEW_MAX: usize = 16;
+pub(super) const FEW_MAX: usize = 8;
 
 /// A row that is among the first of its group, in their order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

@@ -125,7 +125,7 @@ impl Reading<'_> {
                 // Not as a CAST reads it.
                 () if *element == LogicalType::Blob => super::bytea(&item).map(Value::Blob),
                 () if element.is_nested() => self.parse(&item, element),
-                () => cast_value(&Value::Varchar(item), element),
+                () => self.value(item, element),
             };
             values.push(match value {
                 Err(error) if self.or_null && !error.is_of_statement() => Value::Null,
@@ -201,6 +201,8 @@ fn array_item(text: &str) -> Option<(String, bool, &str)> {
                 item.extend(is_inside.then_some(c));
                 item.push(characters.next()?.1);
             }
+            // A text in quotes is an element as a whole.
+            '"' if !is_inside && !in_quotes && (is_quoted || !item.is_empty()) => return None,
             '"' => {
                 in_quotes = !in_quotes;
                 is_quoted |= !is_inside;
@@ -209,6 +211,11 @@ fn array_item(text: &str) -> Option<(String, bool, &str)> {
             ',' if !in_quotes && !is_inside => {
                 let item = if is_quoted { item } else { item.trim_end().to_string() };
                 return (is_quoted || !item.is_empty()).then_some((item, is_quoted, &text[at..]));
+            }
+            _ if is_quoted && !in_quotes && !is_inside => {
+                if !c.is_whitespace() {
+                    return None;
+                }
             }
             _ => {
                 depth += usize::from(c == '{' && !in_quotes);
@@ -293,22 +300,21 @@ fn pairs<'a>(text: &'a str, by: &[u8]) -> Option<Vec<(&'a str, &'a str)>> {
     if text.trim().is_empty() {
         return Some(Vec::new());
     }
-    let (mut found, mut from, mut is_open) = (Vec::new(), 0, false);
-    for end in separators(text, b",")?.into_iter().chain([text.len()]) {
-        let pair = pair(&text[from..end], by);
-        is_open = pair.is_none();
-        if let Some(pair) = pair {
-            found.push(pair);
-            from = end + 1;
+    let (mut found, mut from, mut middle) = (Vec::new(), 0, None);
+    for at in separators(text, &[b",", by].concat())?.into_iter().chain([text.len()]) {
+        match text.as_bytes().get(at) {
+            Some(byte) if *byte != b',' => middle = middle.or(Some(at)),
+            end => match middle.take() {
+                Some(place) => {
+                    found.push((&text[from..place], &text[place + 1..at]));
+                    from = at + 1;
+                }
+                None if end.is_none() => return None,
+                None => {}
+            },
         }
     }
-    (!is_open).then_some(found)
-}
-
-/// Name and value around the first separator.
-fn pair<'a>(text: &'a str, by: &[u8]) -> Option<(&'a str, &'a str)> {
-    let at = *separators(text, by)?.first()?;
-    Some((&text[..at], &text[at + 1..]))
+    Some(found)
 }
 
 /// An error with the place when `text` is not JSON. Reads without recursion, so depth costs no stack.

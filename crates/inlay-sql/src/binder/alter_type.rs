@@ -11,7 +11,7 @@ use crate::parser::ast::object::TypeChange;
 use crate::parser::ast::{BinaryOp, Expr, ExprKind, ObjectName};
 use crate::plan::object::ObjectStatement;
 use crate::plan::statement::AlterTable;
-use inlay_catalog::{CatalogEntry, Definition, DefinitionKind, TableEntry, bare_name};
+use inlay_catalog::{CatalogEntry, Definition, DefinitionKind, TEMPORARY, TableEntry, bare_name};
 use inlay_types::{EnumType, Error, Field, LogicalType, Result};
 use std::sync::Arc;
 
@@ -74,9 +74,18 @@ impl Binder<'_> {
         let of = |labels: &[String]| Ok(LogicalType::Enum(Arc::new(EnumType::new(labels.to_vec())?)));
         let (old_type, new_type) = (of(&old)?, of(&new)?);
         let mut altered = Vec::new();
+        let is_of_type = |ty: &LogicalType| ty.has_part(&|part| *part == old_type);
+        for (_, entry) in self.context.catalog.entries(TEMPORARY) {
+            let CatalogEntry::Table(entry) = entry else { continue };
+            if let Some(column) = entry.table.schema().columns.iter().find(|column| is_of_type(&column.ty)) {
+                let table = bare_name(&entry.name);
+                let message =
+                    format!("temporary table \"{table}\" has the column \"{}\" of this type", column.name);
+                return Err(self.at(Error::bind(message).with_hint("drop the table first"), name.pos()));
+            }
+        }
         for (_, entry) in self.context.catalog.entries(database) {
             let CatalogEntry::Table(entry) = entry else { continue };
-            let is_of_type = |ty: &LogicalType| ty.has_part(&|part| *part == old_type);
             if !entry.table.schema().columns.iter().any(|column| is_of_type(&column.ty)) {
                 continue;
             }
@@ -112,6 +121,9 @@ impl Binder<'_> {
         name: &ObjectName,
     ) -> Result<AlterTable> {
         let mut altering = Altering::new(database.to_string(), entry);
+        if let Some((from, _)) = renamed {
+            self.refuse_words_of_texts(&altering, from, name)?;
+        }
         altering.indexed = self.context.catalog.unique_indexes(&altering.database, &altering.table);
         for index in 0..altering.schema.columns.len() {
             let column = &mut altering.schema.columns[index];
@@ -137,6 +149,23 @@ impl Binder<'_> {
             self.set_type(&mut altering, index, ty, using.as_ref(), name.pos())?;
         }
         self.finish_alter(altering)
+    }
+
+    /// A word that a CHECK or a default computes with is in a text, where nobody knows whether it is this one.
+    fn refuse_words_of_texts(&self, altering: &Altering, from: &str, name: &ObjectName) -> Result<()> {
+        let word = format!("'{}'", from.replace('\'', "''"));
+        let check = altering.schema.checks.iter().find(|check| check.condition.contains(&word));
+        let is_computed = |text: &String| *text != word && text.contains(&word);
+        let mut columns = altering.schema.columns.iter();
+        let column = columns.find(|column| column.default.as_ref().is_some_and(is_computed));
+        let place = match (check, column) {
+            (Some(check), _) => format!("constraint \"{}\"", check.name),
+            (None, Some(column)) => format!("the default of column \"{}\"", column.name),
+            (None, None) => return Ok(()),
+        };
+        let message = format!("{place} names the value {word}, which would be another one");
+        Err(self
+            .at(Error::bind(message).with_hint("drop it first, and add it with the new word"), name.pos()))
     }
 }
 

@@ -33,6 +33,26 @@ impl Binder<'_> {
         if !values.iter().any(Expr::is_volatile) {
             return build(self, values);
         }
+        self.once_each(values, build)
+    }
+
+    /// The same, for what is bound so often that copies of what is computed would be many: only columns and literals are written out.
+    pub(super) fn once_computed(
+        &mut self,
+        values: Vec<Expr>,
+        build: impl FnOnce(&mut Self, Vec<Expr>) -> Result<Expr>,
+    ) -> Result<Expr> {
+        if values.iter().all(|value| matches!(value, Expr::Column { .. } | Expr::Literal { .. })) {
+            return build(self, values);
+        }
+        self.once_each(values, build)
+    }
+
+    fn once_each(
+        &mut self,
+        values: Vec<Expr>,
+        build: impl FnOnce(&mut Self, Vec<Expr>) -> Result<Expr>,
+    ) -> Result<Expr> {
         let (mut args, mut parameters, mut read) = (Vec::new(), Vec::new(), Vec::new());
         for value in values {
             // A literal may still adapt to what it is compared with.

@@ -49,7 +49,7 @@ impl Binder<'_> {
         {
             return Ok((left, right));
         }
-        let divisor = self.once(vec![right], |binder, values| {
+        let divisor = self.once_computed(vec![right], |binder, values| {
             let [divisor] = taken(values)?;
             let is_zero =
                 binder.comparison(CompareOp::Eq, divisor.clone(), Expr::literal(Value::BigInt(0)), pos)?;
@@ -65,13 +65,12 @@ impl Binder<'_> {
         if operand.ty() != LogicalType::Varchar {
             return Ok(operand);
         }
-        let number = self.cast_of(operand, LogicalType::Double, true, pos);
-        self.once(vec![number], |binder, values| {
-            let [number] = taken(values)?;
-            let none = Expr::Literal { value: Value::Null, ty: LogicalType::Double };
-            let is_none = Expr::compare(CompareOp::NotDistinct, number.clone(), none);
+        self.once_computed(vec![operand], |binder, values| {
+            let [text] = taken(values)?;
+            let number = binder.cast_of(text.clone(), LogicalType::Double, true, pos);
             let zero = Expr::literal(Value::Double(0.0));
-            binder.case_of(vec![is_none], vec![(zero, pos), (number, pos)], pos)
+            let branches = vec![(zero, pos), (number.clone(), pos)];
+            binder.case_of(vec![unread(text, number)], branches, pos)
         })
     }
 
@@ -100,6 +99,9 @@ impl Binder<'_> {
             return Err(Error::unsupported("a slot for a text beside a number"));
         }
         match (literal(number), literal(text)) {
+            (_, Some(Value::Null)) => {
+                Ok(Some(Expr::Literal { value: Value::Null, ty: LogicalType::Boolean }))
+            }
             // A constant beside a column of texts is a text.
             (Some(_), None) => {
                 let number = self.cast_to(number.clone(), LogicalType::Varchar, pos)?;
@@ -123,9 +125,12 @@ impl Binder<'_> {
             }
             (Some(_), Some(_)) => Ok(Some(constant(op, flipped, number.clone()))),
             (None, _) => {
+                let read = self.cast_of(text.clone(), LogicalType::Double, true, pos);
+                let beyond = constant(op, flipped, number.clone());
                 let number = self.cast_to(number.clone(), LogicalType::Double, pos)?;
-                let text = self.cast_of(text.clone(), LogicalType::Double, true, pos);
-                Ok(Some(compare(number, text)))
+                let is_unread = unread(text.clone(), read.clone());
+                let branches = vec![(beyond, pos), (compare(number, read), pos)];
+                self.case_of(vec![is_unread], branches, pos).map(Some)
             }
         }
     }
@@ -136,11 +141,14 @@ impl Binder<'_> {
         bare: Vec<ColumnId>,
         aggregates: &mut Vec<(ColumnId, AggregateExpr)>,
     ) -> Result<Vec<(ColumnId, Expr)>> {
-        let only = aggregates.first().filter(|(_, only)| {
-            aggregates.len() == 1 && only.args.len() == 1 && !only.distinct && only.filter.is_none()
-        });
+        let is_extreme = |aggregate: &AggregateExpr| {
+            matches!(&*aggregate.function.name, "max" | "min") && aggregate.args.len() == 1
+        };
+        let mut extremes = aggregates.iter().filter(|(_, aggregate)| is_extreme(aggregate));
+        let only = extremes.next().filter(|(_, only)| !only.distinct && only.filter.is_none());
+        let only = only.filter(|_| extremes.next().is_none());
         let extreme = only.and_then(|(_, only)| {
-            let pairs = [("max", "arg_max"), ("min", "arg_min")];
+            let pairs = [("max", "arg_max_null"), ("min", "arg_min_null")];
             let (_, name) = pairs.into_iter().find(|(name, _)| *name == &*only.function.name)?;
             Some((name, only.args[0].clone()))
         });
@@ -166,6 +174,12 @@ impl Binder<'_> {
 
 fn literal_of(expr: &Expr) -> Option<Value> {
     if let Expr::Literal { value, .. } = expr { Some(value.clone()) } else { None }
+}
+
+/// Whether a text is there and no number.
+fn unread(text: Expr, number: Expr) -> Expr {
+    let is_none = |expr: Expr| Expr::IsNull(Box::new(expr));
+    Expr::And(vec![Expr::Not(Box::new(is_none(text))), is_none(number)])
 }
 
 fn is_zero(value: &Value) -> bool {

@@ -15,7 +15,7 @@ use inlay_types::LogicalType;
 use std::collections::{HashMap, HashSet};
 
 /// Whether plans are looked at: in tests, debug and checked builds, and not in what is published.
-pub const IS_VERIFIED: bool = cfg!(any(test, debug_assertions)); // TEMPORARY
+pub const IS_VERIFIED: bool = cfg!(any(test, debug_assertions));
 
 type Set = HashSet<ColumnId>;
 type Checked<T = ()> = Result<T, String>;

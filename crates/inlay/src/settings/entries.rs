@@ -323,10 +323,13 @@ pub(super) const ENTRIES: &[Entry] = &[
         },
         |value, to| {
             let dialect = value.map_or(Ok(Dialect::default()), dialect_of)?;
-            let is_sqlite = dialect == Dialect::Sqlite;
-            to.session.dialect = dialect;
-            to.session.integer_division = is_sqlite;
-            to.session.default_order.nulls = if is_sqlite { NullOrder::Lowest } else { NullOrder::Last };
+            // What goes with a dialect can be set otherwise behind it.
+            if dialect != to.session.dialect {
+                let is_sqlite = dialect == Dialect::Sqlite;
+                to.session.dialect = dialect;
+                to.session.integer_division = is_sqlite;
+                to.session.default_order.nulls = if is_sqlite { NullOrder::Lowest } else { NullOrder::Last };
+            }
             Ok(())
         },
     ),

@@ -175,8 +175,9 @@ pub(super) fn set(name: &str, value: Option<&Value>, told: &mut Told) -> Option<
 }
 
 /// Whether a session was told of it.
-pub(super) fn is_told(name: &str, told: &Told) -> bool {
-    told.iter().any(|(known, _)| *known == name)
+pub(super) fn is_told(name: &str, value: &str, told: &Told) -> bool {
+    let is_it = |told: &Value| told.as_str().is_some_and(|told| told.eq_ignore_ascii_case(value));
+    told.iter().any(|(known, told)| *known == name && is_it(told))
 }
 
 /// The value it was given, or what holds otherwise.

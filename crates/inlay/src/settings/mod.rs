@@ -263,7 +263,7 @@ impl SessionSettings {
 
     /// Whether texts become BLOBs as PostgreSQL's bytea is written: its dumps say so of texts first.
     pub fn bytea(&self) -> bool {
-        foreign::is_told("standard_conforming_strings", &self.foreign)
+        foreign::is_told("standard_conforming_strings", "on", &self.foreign)
     }
 
     /// The session's time zone: the one that was set, or the machine's.
