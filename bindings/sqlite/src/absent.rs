@@ -179,43 +179,75 @@ const KEYWORDS: [&str; 147] = [
     "WITHOUT",
 ];
 
+/// Whether a name is a word of SQL.
+pub fn is_keyword(name: &str) -> bool {
+    KEYWORDS.iter().any(|word| word.eq_ignore_ascii_case(name))
+}
+
 /// Whether a text fits a pattern of LIKE or GLOB.
 fn fits(pattern: &[char], text: &[char], is_glob: bool, escape: Option<char>) -> bool {
-    let Some((&first, rest)) = pattern.split_first() else { return text.is_empty() };
     let many = if is_glob { '*' } else { '%' };
+    let (mut at, mut place) = (0, 0);
+    // Where to go on if what stands behind the last sign for many does not fit.
+    let mut again: Option<(usize, usize)> = None;
+    loop {
+        let is_escaped = escape.is_some() && pattern.get(at).copied() == escape;
+        if pattern.get(at) == Some(&many) && !is_escaped {
+            at += 1;
+            again = Some((at, place));
+            continue;
+        }
+        if at == pattern.len() && place == text.len() {
+            return true;
+        }
+        let next =
+            text.get(place).and_then(|c| element(pattern.get(at..).unwrap_or_default(), *c, is_glob, escape));
+        match (next, again) {
+            (Some(length), _) => {
+                at += length;
+                place += 1;
+            }
+            (None, Some((behind, start))) if start < text.len() => {
+                again = Some((behind, start + 1));
+                (at, place) = (behind, start + 1);
+            }
+            _ => return false,
+        }
+    }
+}
+
+/// How much of a pattern stands for a character, if what it begins with does.
+fn element(pattern: &[char], c: char, is_glob: bool, escape: Option<char>) -> Option<usize> {
     let one = if is_glob { '?' } else { '_' };
     let same = |a: char, b: char| a == b || !is_glob && a.eq_ignore_ascii_case(&b);
+    let (&first, rest) = pattern.split_first()?;
     if Some(first) == escape {
-        let Some((&wanted, rest)) = rest.split_first() else { return false };
-        return text.first().is_some_and(|c| same(*c, wanted)) && fits(rest, &text[1..], is_glob, escape);
+        return rest.first().filter(|wanted| same(c, **wanted)).map(|_| 2);
     }
-    match first {
-        c if c == many => (0..=text.len()).any(|skipped| fits(rest, &text[skipped..], is_glob, escape)),
-        c if c == one => !text.is_empty() && fits(rest, &text[1..], is_glob, escape),
-        '[' if is_glob => {
-            let Some(&c) = text.first() else { return false };
-            let (negated, mut at) = if rest.first() == Some(&'^') { (true, 1) } else { (false, 0) };
-            let mut found = false;
-            let start = at;
-            while let Some(&low) = rest.get(at) {
-                if low == ']' && at > start {
-                    break;
-                }
-                match (rest.get(at + 1), rest.get(at + 2)) {
-                    (Some('-'), Some(&high)) if high != ']' => {
-                        found |= (low..=high).contains(&c);
-                        at += 3;
-                    }
-                    _ => {
-                        found |= low == c;
-                        at += 1;
-                    }
-                }
-            }
-            found != negated && fits(rest.get(at + 1..).unwrap_or_default(), &text[1..], is_glob, escape)
+    if first == one {
+        return Some(1);
+    }
+    if first != '[' || !is_glob {
+        return same(c, first).then_some(1);
+    }
+    let (negated, start) = if rest.first() == Some(&'^') { (true, 1) } else { (false, 0) };
+    let (mut at, mut found) = (start, false);
+    while let Some(&low) = rest.get(at) {
+        if low == ']' && at > start {
+            break;
         }
-        c => text.first().is_some_and(|t| same(*t, c)) && fits(rest, &text[1..], is_glob, escape),
+        match (rest.get(at + 1), rest.get(at + 2)) {
+            (Some('-'), Some(&high)) if high != ']' => {
+                found |= (low..=high).contains(&c);
+                at += 3;
+            }
+            _ => {
+                found |= low == c;
+                at += 1;
+            }
+        }
     }
+    (found != negated).then_some((at + 2).min(pattern.len()))
 }
 
 fn chars(text: *const c_char) -> Vec<char> {

@@ -18,7 +18,18 @@ pub struct sqlite3_backup {
     left: Vec<String>,
     pages: usize,
     begun: bool,
+    is_done: bool,
+    has_failed: bool,
     outcome: c_int,
+}
+
+impl Drop for sqlite3_backup {
+    fn drop(&mut self) {
+        if self.begun && !self.is_done {
+            let _ = self.to.run("ROLLBACK");
+            let _ = self.to.schema_changed();
+        }
+    }
 }
 
 fn text(value: &Value) -> String {
@@ -43,15 +54,30 @@ impl sqlite3_backup {
     }
 
     fn step(&mut self, pages: c_int) -> Outcome<c_int> {
+        if self.has_failed {
+            return Err(failed(ERROR, "the copy failed before"));
+        }
+        self.steps(pages).inspect_err(|_| {
+            self.has_failed = true;
+        })
+    }
+
+    fn steps(&mut self, pages: c_int) -> Outcome<c_int> {
         if !self.begun {
-            self.plan()?;
+            // As a whole or not at all: what it drops stays until all of the copy is there.
+            self.to.run("BEGIN")?;
             self.begun = true;
+            self.plan()?;
             self.clear()?;
         }
         let mut budget = usize::try_from(pages).unwrap_or(usize::MAX);
         while budget > 0 {
             let Some(table) = self.left.pop() else {
-                self.finish()?;
+                if !self.is_done {
+                    self.finish()?;
+                    self.to.run("COMMIT")?;
+                    self.is_done = true;
+                }
                 return Ok(DONE);
             };
             self.copy(&table)?;
@@ -163,6 +189,8 @@ fn begin(to: &Arc<Db>, from: &Arc<Db>, from_schema: &str) -> Outcome<*mut sqlite
         left: Vec::new(),
         pages: 0,
         begun: false,
+        is_done: false,
+        has_failed: false,
         outcome: OK,
     };
     backup.plan()?;

@@ -10,11 +10,10 @@ const SIZE_MAX: u64 = 1_000_000_000;
 
 fn bind(statement: S<'_>, number: c_int, cell: Cell) -> c_int {
     let Some(statement) = statement else { return MISUSE };
-    let mut inner = statement.inner.lock();
-    if inner.is_running() {
-        drop(inner);
+    let free = statement.look().filter(|inner| !inner.is_running());
+    let Some(mut inner) = free else {
         return statement.db.note(Err(failed(MISUSE, "bad parameter or other API misuse")));
-    }
+    };
     let place = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
     match place.and_then(|place| inner.bound.get_mut(place)) {
         Some(place) => *place = cell,
@@ -39,9 +38,13 @@ fn bind_text(
 ) -> c_int {
     let code = match bytes > SIZE_MAX as i64 {
         true => too_big(statement),
-        false => bind(statement, number, text_cell(text, bytes)),
+        false => match (text_cell(text, bytes), statement) {
+            (Ok(cell), _) => bind(statement, number, cell),
+            (Err(failure), Some(statement)) => statement.db.note(Err(failure)),
+            (Err(_), None) => MISUSE,
+        },
     };
-    destroy(text.cast_mut().cast(), destructor);
+    freed(text.cast(), destructor);
     code
 }
 
@@ -59,8 +62,15 @@ fn bind_blob(
         }
         _ => too_big(statement),
     };
-    destroy(data.cast_mut(), destructor);
+    freed(data, destructor);
     code
+}
+
+/// Frees what a program gave, if it gave anything.
+fn freed(data: *const c_void, destructor: Destructor) {
+    if !data.is_null() {
+        destroy(data.cast_mut(), destructor);
+    }
 }
 
 export! {
@@ -95,7 +105,7 @@ export! {
     /// Binds a text in UTF-16.
     fn sqlite3_bind_text16(statement: S<'_>, number: c_int, text: *const c_void, bytes: c_int, destructor: Destructor) -> c_int [MISUSE] {
         let code = bind(statement, number, utf16_of(text, bytes).map_or(Cell::Null, Cell::Text));
-        destroy(text.cast_mut(), destructor);
+        freed(text, destructor);
         code
     }
 
@@ -134,36 +144,35 @@ export! {
     /// Binds NULL to all parameters.
     fn sqlite3_clear_bindings(statement: S<'_>) -> c_int [MISUSE] {
         let Some(statement) = statement else { return MISUSE };
-        statement.inner.lock().bound.fill(Cell::Null);
+        let Some(mut inner) = statement.look() else { return MISUSE };
+        inner.bound.fill(Cell::Null);
         OK
     }
 
     /// The largest number of a parameter.
     fn sqlite3_bind_parameter_count(statement: S<'_>) -> c_int [0] {
-        statement.map_or(0, |statement| statement.inner.lock().bound.len() as c_int)
+        statement.map_or(0, |statement| statement.names.len() as c_int)
     }
 
     /// The name of a parameter, with its sign.
     fn sqlite3_bind_parameter_name(statement: S<'_>, number: c_int) -> *const c_char [std::ptr::null()] {
         let Some(statement) = statement else { return std::ptr::null() };
-        let inner = statement.inner.lock();
         let place = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
-        place.and_then(|place| inner.names.get(place)?.as_ref()).map_or(std::ptr::null(), |name| name.as_ptr())
+        place.and_then(|place| statement.names.get(place)?.as_ref()).map_or(std::ptr::null(), |name| name.as_ptr())
     }
 
     /// The number of a parameter of a name, or 0.
     fn sqlite3_bind_parameter_index(statement: S<'_>, name: *const c_char) -> c_int [0] {
         let (Some(statement), Some(name)) = (statement, bytes_of(name)) else { return 0 };
-        let inner = statement.inner.lock();
-        let place = inner.names.iter().position(|known| known.as_ref().is_some_and(|known| known.as_bytes() == name));
+        let place = statement.names.iter().position(|known| known.as_ref().is_some_and(|known| known.as_bytes() == name));
         place.map_or(0, |place| place as c_int + 1)
     }
 
     /// Moves what is bound to another statement.
     fn sqlite3_transfer_bindings(from: S<'_>, to: S<'_>) -> c_int [MISUSE] {
         let (Some(from), Some(to)) = (from, to) else { return MISUSE };
-        let values = from.inner.lock().bound.clone();
-        let mut inner = to.inner.lock();
+        let Some(values) = from.look().map(|inner| inner.bound.clone()) else { return MISUSE };
+        let Some(mut inner) = to.look() else { return MISUSE };
         if inner.bound.len() != values.len() {
             return crate::failure::ERROR;
         }

@@ -1,7 +1,7 @@
 //! One value of a table, read and written in pieces.
 
 use crate::connection::{Db, of, sqlite3};
-use crate::failure::{ABORT, ERROR, MISUSE, OK, Outcome, READONLY, export, failed};
+use crate::failure::{ABORT, ERROR, MISMATCH, MISUSE, OK, Outcome, READONLY, export, failed};
 use crate::lexer::ident;
 use crate::pointers::{Handle, behind_mut, handle, put, release, slice_of, slice_to_write, text_of};
 use crate::schema::qualified;
@@ -79,7 +79,8 @@ impl sqlite3_blob {
         let mut bytes = self.bytes.clone();
         bytes[range].copy_from_slice(given);
         let value = if self.is_text {
-            Cell::Text(String::from_utf8_lossy(&bytes).into_owned())
+            let text = String::from_utf8(bytes.clone());
+            Cell::Text(text.map_err(|_| failed(MISMATCH, crate::value::NOT_UTF8))?)
         } else {
             Cell::Blob(bytes.clone())
         };

@@ -10,14 +10,14 @@ use std::ptr;
 /// What is known of a column.
 fn text(statement: S<'_>, column: c_int, what: impl FnOnce(&Output) -> Option<&CString>) -> *const c_char {
     let (Some(statement), Ok(column)) = (statement, usize::try_from(column)) else { return ptr::null() };
-    let inner = statement.inner.lock();
+    let Some(inner) = statement.look() else { return ptr::null() };
     inner.compiled.columns.get(column).and_then(what).map_or(ptr::null(), |text| text.as_ptr())
 }
 
 /// As [`text`], in UTF-16. The texts stay as long as the statement.
 fn wide(statement: S<'_>, column: c_int, what: impl FnOnce(&Output) -> Option<&CString>) -> *const c_void {
     let (Some(handle), Ok(column)) = (statement, usize::try_from(column)) else { return ptr::null() };
-    let mut inner = handle.inner.lock();
+    let Some(mut inner) = handle.look() else { return ptr::null() };
     let Some(text) =
         inner.compiled.columns.get(column).and_then(what).map(|text| text.to_string_lossy().into_owned())
     else {
@@ -30,7 +30,7 @@ fn wide(statement: S<'_>, column: c_int, what: impl FnOnce(&Output) -> Option<&C
 /// What `work` makes of the value of a column; of NULL if there is none.
 fn value<T>(statement: S<'_>, column: c_int, otherwise: T, work: impl FnOnce(&sqlite3_value) -> T) -> T {
     let Some(statement) = statement else { return otherwise };
-    let inner = statement.inner.lock();
+    let Some(inner) = statement.look() else { return otherwise };
     let found =
         usize::try_from(column).ok().filter(|_| inner.has_row).and_then(|column| inner.row.get(column));
     work(found.unwrap_or(&inner.none))
@@ -39,13 +39,13 @@ fn value<T>(statement: S<'_>, column: c_int, otherwise: T, work: impl FnOnce(&sq
 export! {
     /// Columns that a statement gives.
     fn sqlite3_column_count(statement: S<'_>) -> c_int [0] {
-        statement.map_or(0, |statement| statement.inner.lock().compiled.columns.len() as c_int)
+        statement.map_or(0, crate::statement::sqlite3_stmt::column_count)
     }
 
     /// Columns of the row that the statement is at.
     fn sqlite3_data_count(statement: S<'_>) -> c_int [0] {
         let Some(statement) = statement else { return 0 };
-        let inner = statement.inner.lock();
+        let Some(inner) = statement.look() else { return 0 };
         if inner.has_row { inner.row.len() as c_int } else { 0 }
     }
 

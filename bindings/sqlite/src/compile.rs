@@ -78,6 +78,18 @@ pub fn compile(db: &Arc<Db>, sql: &str, tokens: &[Token<'_>]) -> Outcome<Compile
     if let Some(bad) = tokens.iter().find(|token| token.kind == Kind::Bad) {
         return Err(failed(ERROR, format!("unrecognized token: \"{}\"", bad.text)));
     }
+    let mut depth = 0usize;
+    for token in tokens {
+        match token.text {
+            "(" => depth += 1,
+            ")" => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > crate::respell::DEPTH_MAX {
+            return Err(crate::respell::too_deep());
+        }
+    }
+    refuse_files(db, tokens)?;
     let parameters = Parameters::of(tokens)?;
     let generation = db.generation()?;
     let mut compiled = Compiled {
@@ -109,7 +121,9 @@ pub fn compile(db: &Arc<Db>, sql: &str, tokens: &[Token<'_>]) -> Outcome<Compile
             compiled.work = match walk.word("to") {
                 true => {
                     walk.word("savepoint");
-                    Work::RollbackTo(end_of_name(&mut walk)?)
+                    let name = end_of_name(&mut walk)?;
+                    hooks::authorize(db, 32, Some("ROLLBACK"), Some(&name))?;
+                    Work::RollbackTo(name)
                 }
                 false => {
                     ended(&walk)?;
@@ -118,15 +132,22 @@ pub fn compile(db: &Arc<Db>, sql: &str, tokens: &[Token<'_>]) -> Outcome<Compile
                 }
             };
         }
-        "savepoint" => compiled.work = Work::Savepoint(end_of_name(&mut walk)?),
+        "savepoint" => {
+            let name = end_of_name(&mut walk)?;
+            hooks::authorize(db, 32, Some("BEGIN"), Some(&name))?;
+            compiled.work = Work::Savepoint(name);
+        }
         "release" => {
             walk.word("savepoint");
-            compiled.work = Work::Release(end_of_name(&mut walk)?);
+            let name = end_of_name(&mut walk)?;
+            hooks::authorize(db, 32, Some("RELEASE"), Some(&name))?;
+            compiled.work = Work::Release(name);
         }
         "pragma" => crate::pragma::compile(db, &mut walk, &mut compiled)?,
         "create" | "drop" | "alter" | "attach" | "detach" | "vacuum" | "analyze" | "reindex" => {
             compiled.is_read_only = false;
             let names = names_of(db, tokens, true)?;
+            hooks::authorize_definition(db, tokens, &names)?;
             let (functions, collations) = db.registered_names();
             let pragma = pragma_rows(db);
             let names = Names {
@@ -185,6 +206,52 @@ pub fn sql_of(cell: &Cell) -> String {
     cell.value().to_sql()
 }
 
+/// Whether a name in the place of a table is one of a file, which the engine would read; for SQLite it is none.
+fn is_file(db: &Db, tokens: &[Token<'_>], name: &str) -> Outcome<bool> {
+    if !name.contains(['.', '/', '*', '?', '\\']) {
+        return Ok(false);
+    }
+    let is_query = tokens.windows(2).any(|pair| {
+        pair[0].name().is_some_and(|known| known.eq_ignore_ascii_case(name))
+            && (pair[1].is("as") && tokens.iter().any(|token| token.is("with")) || pair[1].is_sign("("))
+    });
+    Ok(!is_query && db.table(None, name)?.is_none())
+}
+
+/// Fails if a statement calls what reads files: SQLite has no such functions, and programs pass on statements of others.
+fn refuse_files(db: &Db, tokens: &[Token<'_>]) -> Outcome<()> {
+    for (at, token) in tokens.iter().enumerate().filter(|(_, token)| token.is_name()) {
+        let before = at.checked_sub(1).map(|before| &tokens[before]);
+        if token.kind != Kind::Word && before.is_some_and(|before| before.is("in")) {
+            let name = token.name().unwrap_or_default();
+            if is_file(db, tokens, &name)? {
+                return Err(failed(ERROR, format!("no such table: {name}")));
+            }
+        }
+        if !tokens.get(at + 1).is_some_and(|next| next.is_sign("(")) {
+            continue;
+        }
+        let name = token.name().unwrap_or_default();
+        let lower = name.to_ascii_lowercase();
+        let reads = ["read_", "parquet_", "sniff_", "scan_"].iter().any(|start| lower.starts_with(start));
+        let lists = lower == "glob"
+            && Walk { tokens, at: at + 1 }.parenthesised().is_some_and(|inner| parts(inner).len() == 1);
+        let is_own = || db.registered_names().0.keys().any(|(known, _)| *known == lower);
+        // Columns stand in parentheses behind a table or a query that is named.
+        let is_list = before.is_some_and(|before| {
+            before.is_any(&["into", "table", "exists", "with", "recursive", "references", "on"])
+        });
+        let is_query = || {
+            let mut walk = Walk { tokens, at: at + 1 };
+            walk.parenthesised().is_some() && walk.word("as") && walk.sign("(")
+        };
+        if (reads || lists) && !is_list && !is_query() && !is_own() {
+            return Err(failed(ERROR, format!("no such function: {name}")));
+        }
+    }
+    Ok(())
+}
+
 /// Tables and views that a statement mentions.
 fn names_of(db: &Db, tokens: &[Token<'_>], defines: bool) -> Outcome<Vec<Arc<Table>>> {
     let mut found: Vec<Arc<Table>> = Vec::new();
@@ -193,7 +260,12 @@ fn names_of(db: &Db, tokens: &[Token<'_>], defines: bool) -> Outcome<Vec<Arc<Tab
     let mut at = 0;
     while at < tokens.len() {
         let token = &tokens[at];
-        if token.is_any(&["from", "join", "into"]) || token.is("update") && at == 0 {
+        let is_operator = at.checked_sub(1).is_some_and(|before| tokens[before].is("distinct"));
+        if token.is("from") && is_operator {
+            // IS DISTINCT FROM
+        } else if token.is_any(&["from", "join", "into"])
+            || token.is("update") && (at == 0 || tokens[at - 1].is_sign(")"))
+        {
             (expects, in_from) = (true, true);
         } else if defines && token.is("on")
             || token.is("table") && tokens.first().is_some_and(|first| first.is("alter"))
@@ -207,9 +279,13 @@ fn names_of(db: &Db, tokens: &[Token<'_>], defines: bool) -> Outcome<Vec<Arc<Tab
             // A join in parentheses, or a query that has a FROM of its own.
         } else if expects && token.name().is_some() {
             let mut walk = Walk { tokens, at };
+            let is_target = at.checked_sub(1).is_some_and(|before| tokens[before].is("into"));
             if let Some((schema, name)) = walk.path() {
                 at = walk.at - 1;
-                let is_call = walk.peek().is_some_and(|next| next.is_sign("("));
+                let is_call = !is_target && walk.peek().is_some_and(|next| next.is_sign("("));
+                if schema.is_none() && !is_call && is_file(db, tokens, &name)? {
+                    return Err(failed(ERROR, format!("no such table: {name}")));
+                }
                 if let Some(table) = db.table(schema.as_deref(), &name)?.filter(|_| !is_call)
                     && !found.iter().any(|known| Arc::ptr_eq(known, &table))
                 {
@@ -234,6 +310,8 @@ fn engine(
     prefix: &str,
     compiled: &mut Compiled,
 ) -> Outcome<()> {
+    let moved = with_moved(tokens);
+    let tokens = moved.as_deref().unwrap_or(tokens);
     let tables = names_of(db, tokens, false)?;
     let first = tokens
         .iter()
@@ -261,20 +339,27 @@ fn engine(
         let made = insert(db, tokens, &mut respell)?;
         (given, last) = (Some(made.given), Some(made.last));
         made.sql
-    } else if is("update") {
-        let mut rest = &tokens[1..];
+    } else if let Some(place) = place_of_update(tokens) {
+        let mut rest = &tokens[place + 1..];
         if rest.first().is_some_and(|token| token.is("or")) {
+            let action = rest.get(1).filter(|action| !action.is_any(&["abort", "rollback"]));
+            if let Some(action) = action {
+                let action = action.text.to_ascii_uppercase();
+                return Err(failed(ERROR, format!("UPDATE OR {action} is not supported by Inlay")));
+            }
             rest = rest.get(2..).unwrap_or_default();
         }
         let mut walk = Walk::new(rest);
-        let path = walk.path().map(|(schema, name)| crate::schema::qualified(schema.as_deref(), &name));
-        match (tables.first(), path) {
-            (Some(table), Some(path)) => {
-                let (values, text) = updated(db, table, path, rest, &mut respell)?;
+        let (schema, name) = walk.path().ok_or_else(|| near(walk.peek()))?;
+        let with = respell.tokens(&tokens[..place])?;
+        match db.table(schema.as_deref(), &name)? {
+            Some(table) => {
+                let path = crate::schema::qualified(schema.as_deref(), &name);
+                let (values, text) = updated(db, &table, path, rest, &mut respell)?;
                 given = Some(values).filter(|given| !given.values.is_empty());
-                text
+                format!("{with} {text}")
             }
-            _ => format!("UPDATE{}", respell.tokens(rest)?),
+            None => format!("{with} UPDATE{}", respell.tokens(rest)?),
         }
     } else {
         respell.tokens(tokens)?
@@ -302,6 +387,56 @@ fn engine(
         tokens.get(1).is_some_and(|or| or.is("or")) && tokens.get(2).is_some_and(|what| what.is("rollback"));
     compiled.work = Work::Engine(Box::new(Engine { prepared, hidden, given, last, changes, rolls_back }));
     Ok(())
+}
+
+/// Where UPDATE stands, if that is what the statement does.
+fn place_of_update(tokens: &[Token<'_>]) -> Option<usize> {
+    match tokens.first() {
+        Some(first) if first.is("update") => Some(0),
+        Some(first) if first.is("with") => behind_with(tokens).filter(|place| tokens[*place].is("update")),
+        _ => None,
+    }
+}
+
+/// What stands behind WITH and what it names.
+fn behind_with(tokens: &[Token<'_>]) -> Option<usize> {
+    let mut depth = 0usize;
+    for (at, token) in tokens.iter().enumerate() {
+        match token.text {
+            "(" => depth += 1,
+            ")" => depth = depth.saturating_sub(1),
+            _ if depth == 0
+                && token.is_any(&["select", "values", "insert", "replace", "update", "delete"])
+                && at.checked_sub(1).is_some_and(|before| tokens[before].is_sign(")")) =>
+            {
+                return Some(at);
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// `WITH ... INSERT INTO t SELECT` as `INSERT INTO t WITH ... SELECT`, which is the same and is numbered as any INSERT.
+fn with_moved<'a>(tokens: &[Token<'a>]) -> Option<Vec<Token<'a>>> {
+    let is_with = tokens.first().is_some_and(|first| first.is("with"));
+    let start = behind_with(tokens).filter(|place| {
+        is_with && tokens.get(*place).is_some_and(|token| token.is_any(&["insert", "replace"]))
+    })?;
+    let mut walk = Walk { tokens, at: start + 1 };
+    if walk.word("or") {
+        walk.at += 1;
+    }
+    if !walk.word("into") {
+        return None;
+    }
+    walk.path()?;
+    if walk.word("as") {
+        walk.name();
+    }
+    walk.parenthesised();
+    let behind = &tokens[walk.at..];
+    Some([&tokens[start..walk.at], &tokens[..start], behind].concat())
 }
 
 /// Whether the statement behind WITH changes rows.

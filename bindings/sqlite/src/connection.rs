@@ -186,10 +186,6 @@ impl Db {
         if place.is_dir() || !place.exists() && (!self.may_create || self.is_read_only) {
             return Err(unable());
         }
-        if place.metadata().is_ok_and(|metadata| metadata.len() == 0) && !self.is_read_only {
-            // An empty file is an empty database for SQLite.
-            let _ = std::fs::remove_file(place);
-        }
         let mode = if self.is_read_only { "read_only" } else { "read_write" };
         let config = [("access_mode".to_string(), Value::from(mode))];
         Database::open(path, &config).map_err(|error| match error.kind() {
@@ -341,7 +337,8 @@ impl Db {
             std::mem::forget(engine);
             return;
         }
-        self.registered.lock().clear(&engine);
+        let registered = std::mem::take(&mut *self.registered.lock());
+        registered.clear(&engine);
         let _ = engine.close();
     }
 }

@@ -5,7 +5,7 @@ use crate::connection::Db;
 use crate::failure::{ERROR, Outcome, failed};
 use crate::lexer::{Token, Walk, ident, literal, parts, written};
 use crate::respell::Respell;
-use crate::schema::{CreateTable, Table, near, qualified};
+use crate::schema::{CreateTable, near, qualified};
 use std::sync::Arc;
 
 /// What is done.
@@ -19,8 +19,8 @@ pub enum Definition {
     /// ALTER TABLE, after which the table has another text.
     Alter {
         sql: String,
-        table: Arc<Table>,
-        name: String,
+        /// The table as SQL, as it is called then.
+        path: String,
         text: Option<String>,
     },
     /// A view that is there already stays.
@@ -52,7 +52,7 @@ pub fn compile(db: &Arc<Db>, sql: &str, tokens: &[Token<'_>], respell: &mut Resp
     let mut walk = Walk::new(tokens);
     walk.at = 1;
     match tokens[0].text.to_ascii_lowercase().as_str() {
-        "create" => create(sql, walk, respell),
+        "create" => create(db, sql, walk, respell),
         "drop" => drop_object(db, walk),
         "alter" => alter(db, sql, walk, respell),
         "attach" => {
@@ -83,13 +83,17 @@ pub fn compile(db: &Arc<Db>, sql: &str, tokens: &[Token<'_>], respell: &mut Resp
     }
 }
 
-fn create(sql: &str, mut walk: Walk<'_, '_>, respell: &mut Respell<'_>) -> Outcome<Work> {
+fn create(db: &Arc<Db>, sql: &str, mut walk: Walk<'_, '_>, respell: &mut Respell<'_>) -> Outcome<Work> {
     let tokens = walk.tokens;
     let temporary = walk.word("temp") || walk.word("temporary");
     let unique = walk.word("unique");
     if walk.word("index") {
         let exists = if walk.words(&["if", "not", "exists"]) { "IF NOT EXISTS " } else { "" };
         let (schema, name) = walk.path().ok_or_else(|| near(walk.peek()))?;
+        // What is there stays, and the text of it.
+        if !exists.is_empty() && has_index(db, schema.as_deref(), &name)? {
+            return Ok(Work::Nothing);
+        }
         if !walk.word("on") {
             return Err(near(walk.peek()));
         }
@@ -121,6 +125,10 @@ fn create(sql: &str, mut walk: Walk<'_, '_>, respell: &mut Respell<'_>) -> Outco
     if walk.word("view") {
         let exists = if walk.words(&["if", "not", "exists"]) { "IF NOT EXISTS " } else { "" };
         let (schema, name) = walk.path().ok_or_else(|| near(walk.peek()))?;
+        let place = schema.as_deref().or(if temporary { Some("temp") } else { None });
+        if !exists.is_empty() && db.table(place, &name)?.is_some() {
+            return Ok(Work::Nothing);
+        }
         let columns = match walk.parenthesised() {
             Some(inner) => {
                 let names: Vec<String> = parts(inner)
@@ -147,6 +155,20 @@ fn create(sql: &str, mut walk: Walk<'_, '_>, respell: &mut Respell<'_>) -> Outco
         () if walk.word("virtual") => refused("virtual tables"),
         () => Err(near(walk.peek())),
     }
+}
+
+fn has_index(db: &Arc<Db>, schema: Option<&str>, name: &str) -> Outcome<bool> {
+    let place = match schema {
+        Some(schema) if schema.eq_ignore_ascii_case("main") => {
+            " AND database_name = current_database()".to_string()
+        }
+        Some(schema) if !schema.eq_ignore_ascii_case("temp") => {
+            format!(" AND lower(database_name) = lower({})", literal(schema))
+        }
+        _ => String::new(),
+    };
+    let sql = format!("SELECT 1 FROM inlay_indexes() WHERE lower(index_name) = lower($1){place}");
+    Ok(!db.rows(&sql, vec![name.into()])?.is_empty())
 }
 
 fn drop_object(db: &Arc<Db>, mut walk: Walk<'_, '_>) -> Outcome<Work> {
@@ -199,8 +221,8 @@ fn alter(db: &Arc<Db>, sql: &str, mut walk: Walk<'_, '_>, respell: &mut Respell<
     let path = qualified(schema.as_deref(), &table.name);
     let given = table.text.clone();
     let tokens = walk.tokens;
-    let made = |sql: String, name: String, text: Option<String>| {
-        Ok(Work::Define(Box::new(Definition::Alter { sql, table: Arc::clone(&table), name, text })))
+    let made = |sql: String, path: String, text: Option<String>| {
+        Ok(Work::Define(Box::new(Definition::Alter { sql, path, text })))
     };
     if walk.words(&["rename", "to"]) {
         let new = walk.name().ok_or_else(|| near(walk.peek()))?;
@@ -211,7 +233,11 @@ fn alter(db: &Arc<Db>, sql: &str, mut walk: Walk<'_, '_>, respell: &mut Respell<
             ));
         }
         let text = given.map(|given| renamed_table(&given, &new));
-        return made(format!("ALTER TABLE {path} RENAME TO {}", ident(&new)), new, text);
+        return made(
+            format!("ALTER TABLE {path} RENAME TO {}", ident(&new)),
+            qualified(schema.as_deref(), &new),
+            text,
+        );
     }
     if walk.word("rename") {
         walk.word("column");
@@ -224,7 +250,7 @@ fn alter(db: &Arc<Db>, sql: &str, mut walk: Walk<'_, '_>, respell: &mut Respell<
         let text = given.map(|given| renamed_column(&given, &old, &new));
         return made(
             format!("ALTER TABLE {path} RENAME COLUMN {} TO {}", ident(&old), ident(&new)),
-            table.name.clone(),
+            path,
             text,
         );
     }
@@ -246,7 +272,7 @@ fn alter(db: &Arc<Db>, sql: &str, mut walk: Walk<'_, '_>, respell: &mut Respell<
             Some(end) => format!("{}, {definition}{}", &given[..end], &given[end..]),
             None => given,
         });
-        return made(format!("ALTER TABLE {path} ADD COLUMN {column}"), table.name.clone(), text);
+        return made(format!("ALTER TABLE {path} ADD COLUMN {column}"), path.clone(), text);
     }
     if walk.word("drop") {
         walk.word("column");
@@ -255,7 +281,7 @@ fn alter(db: &Arc<Db>, sql: &str, mut walk: Walk<'_, '_>, respell: &mut Respell<
             return Err(failed(ERROR, format!("no such column: \"{old}\"")));
         }
         let text = given.map(|given| without_column(&given, &old));
-        return made(format!("ALTER TABLE {path} DROP COLUMN {}", ident(&old)), table.name.clone(), text);
+        return made(format!("ALTER TABLE {path} DROP COLUMN {}", ident(&old)), path.clone(), text);
     }
     Err(near(walk.peek()))
 }
@@ -300,18 +326,51 @@ fn renamed_table(text: &str, new: &str) -> String {
     }
 }
 
+/// A name as it may stand in a text.
+fn shown(name: &str) -> String {
+    let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        && !name.is_empty()
+        && !name.as_bytes()[0].is_ascii_digit()
+        && !crate::absent::is_keyword(name);
+    if is_plain { name.to_string() } else { ident(name) }
+}
+
+/// The text of a table with another name of a column: where it is made, in keys, and in expressions.
 fn renamed_column(text: &str, old: &str, new: &str) -> String {
     let (tokens, _) = crate::lexer::statement(text);
     let open = tokens.iter().position(|token| token.is_sign("(")).unwrap_or(0);
-    let is_plain = new.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    let name = if is_plain { new.to_string() } else { ident(new) };
+    let inner = Walk { tokens: &tokens, at: open }.parenthesised().unwrap_or_default();
+    let name = shown(new);
     let mut out = String::new();
     let mut at = 0;
-    for token in tokens.iter().skip(open) {
-        if token.is_name() && token.name().is_some_and(|known| known.eq_ignore_ascii_case(old)) {
-            out.push_str(&text[at..token.at]);
-            out.push_str(&name);
-            at = token.end();
+    for part in parts(inner) {
+        let is_constraint = part.first().is_some_and(|first| {
+            first.is_any(&["primary", "unique", "check", "foreign"])
+                && part.get(1).is_some_and(|next| next.is("key") || next.is_sign("("))
+                || first.is("constraint")
+        });
+        // Words of types, defaults and other tables are no columns of this one.
+        let (mut depth, mut has_columns) = (0usize, false);
+        for (index, token) in part.iter().enumerate() {
+            let is_old = token.is_name() && token.name().is_some_and(|known| known.eq_ignore_ascii_case(old));
+            if token.is_sign("(") {
+                depth += 1;
+            } else if token.is_sign(")") {
+                depth = depth.saturating_sub(1);
+            } else if depth == 0 && (index > 0 || is_constraint) {
+                if token.is_any(&["check", "as", "key", "unique"]) {
+                    has_columns = true;
+                } else if token.is_any(&["references", "default", "collate", "constraint"]) {
+                    has_columns = false;
+                }
+                continue;
+            } else if is_old
+                && (depth == 0 || has_columns && !part.get(index + 1).is_some_and(|next| next.is_sign("(")))
+            {
+                out.push_str(&text[at..token.at]);
+                out.push_str(&name);
+                at = token.end();
+            }
         }
     }
     out.push_str(&text[at..]);
@@ -373,10 +432,9 @@ impl Definition {
                 all.iter().try_for_each(|sql| db.run(sql))?;
                 text.as_ref().map_or(Ok(()), |(kind, path, text)| db.keep_text(kind, path, text))
             }
-            Self::Alter { sql, name, text, table } => {
+            Self::Alter { sql, path, text } => {
                 db.run(sql)?;
-                let _ = table;
-                text.as_ref().map_or(Ok(()), |text| db.keep_text("TABLE", &ident(name), text))
+                text.as_ref().map_or(Ok(()), |text| db.keep_text("TABLE", path, text))
             }
             Self::Detach(_) | Self::Backup(_) => Ok(()),
         }
@@ -410,12 +468,14 @@ fn make_table(db: &Arc<Db>, create: &CreateTable) -> Outcome<()> {
             "BLOB" => "BLOB",
             _ => "NUM",
         };
-        let columns: Vec<String> =
-            rows.iter().map(|row| format!("{} {}", row[0], word(&row[1].to_string()))).collect();
+        let columns: Vec<String> = rows
+            .iter()
+            .map(|row| format!("{} {}", shown(&row[0].to_string()), word(&row[1].to_string())))
+            .collect();
         return db.keep_text(
             "TABLE",
             &path,
-            &format!("CREATE TABLE {}({})", create.table.name, columns.join(",")),
+            &format!("CREATE TABLE {}({})", shown(&create.table.name), columns.join(",")),
         );
     }
     create.table.text.as_ref().map_or(Ok(()), |text| db.keep_text("TABLE", &path, text))

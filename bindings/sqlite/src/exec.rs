@@ -1,23 +1,29 @@
 //! Statements in one call, and what is known of a table's column.
 
 use crate::connection::{of, sqlite3};
-use crate::failure::{ERROR, MISUSE, NOMEM, OK, export, failed};
+use crate::failure::{ERROR, MISMATCH, MISUSE, NOMEM, OK, Outcome, export, failed};
 use crate::memory::{copied, sqlite3_free, sqlite3_malloc64};
-use crate::pointers::{Handle, put, text_of};
+use crate::pointers::{Handle, bytes_of, put, text_of};
 use crate::statement::execute;
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 
 type Callback = unsafe extern "C" fn(*mut c_void, c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
 
+/// The text of statements; an empty one for NULL.
+fn checked_text<'a>(sql: *const c_char) -> Outcome<&'a str> {
+    std::str::from_utf8(bytes_of(sql).unwrap_or_default())
+        .map_err(|_| failed(MISMATCH, crate::value::NOT_UTF8))
+}
+
 export! {
     /// Runs all statements of a text, and gives rows to a function.
     fn sqlite3_exec(connection: Handle<'_, sqlite3>, sql: *const c_char, callback: Option<Callback>, data: *mut c_void, message: *mut *mut c_char) -> c_int [NOMEM] {
         put(message, ptr::null_mut());
         let Some(db) = of(connection) else { return MISUSE };
-        let text = text_of(sql).unwrap_or_default();
         let code = db.checked(|| {
-            execute(db, &text, &mut |columns, row| {
+            let text = checked_text(sql)?;
+            execute(db, text, &mut |columns, row| {
                 let Some(callback) = callback else { return true };
                 let mut names: Vec<*mut c_char> = columns.iter().map(|column| column.name.as_ptr().cast_mut()).collect();
                 let mut values: Vec<*mut c_char> = row.iter().map(|value| value.c_text().cast_mut()).collect();
@@ -38,12 +44,11 @@ export! {
         put(rows, 0);
         put(columns, 0);
         let Some(db) = of(connection) else { return MISUSE };
-        let text = text_of(sql).unwrap_or_default();
         let mut cells: Vec<Option<Vec<u8>>> = Vec::new();
         let (mut width, mut count) = (0, 0);
         let code = db.checked(|| {
             let mut differs = false;
-            execute(db, &text, &mut |columns, row| {
+            execute(db, checked_text(sql)?, &mut |columns, row| {
                 if count == 0 {
                     width = columns.len();
                     cells.extend(columns.iter().map(|column| Some(column.name.as_bytes().to_vec())));

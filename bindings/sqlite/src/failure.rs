@@ -91,6 +91,9 @@ impl From<Error> for Failure {
             ErrorKind::External if message.ends_with("string or blob too big") => {
                 failed(TOOBIG, "string or blob too big")
             }
+            ErrorKind::External if message.ends_with(crate::value::NOT_UTF8) => {
+                failed(MISMATCH, crate::value::NOT_UTF8)
+            }
             ErrorKind::External if message.starts_with("column ") && message.contains(" cannot hold ") => {
                 failed(MISMATCH, message)
             }
@@ -122,6 +125,9 @@ fn quoted_in(message: &str) -> Vec<String> {
 fn syntax(message: &str, place: Option<&str>) -> String {
     if message.contains("found the end") || message.contains("found EOF") {
         return "incomplete input".to_string();
+    }
+    if message.contains("deeper than") {
+        return format!("Expression tree is too large: {message}");
     }
     match message.rsplit_once("found ").or_else(|| message.rsplit_once("found: ")) {
         Some((_, found)) => format!("near \"{}\": syntax error", found.trim_matches('"')),

@@ -166,15 +166,13 @@ pub struct Registered {
 }
 
 impl Registered {
-    /// Forgets all functions.
-    pub fn clear(&mut self, engine: &Connection) {
+    /// Forgets all functions. It is nobody else's by then, as what frees them is the program's.
+    pub fn clear(self, engine: &Connection) {
         if let Ok(database) = engine.database() {
             for name in self.functions.values() {
                 database.remove_function(name);
             }
         }
-        self.functions.clear();
-        self.collations.clear();
     }
 }
 
@@ -200,7 +198,9 @@ impl Db {
         }
         let database = self.engine()?.database()?;
         let key = (name.to_lowercase(), arguments);
-        if let Some(known) = self.registered.lock().functions.remove(&key) {
+        // Taken out first: what frees its data is the program's, and may ask for the same lock.
+        let known = self.registered.lock().functions.remove(&key);
+        if let Some(known) = known {
             database.remove_function(&known);
         }
         self.schema_changed()?;
@@ -377,8 +377,11 @@ fn fail(context: *mut sqlite3_context, code: c_int, message: String) {
 }
 
 fn result_text(context: *mut sqlite3_context, text: *const c_char, bytes: i64, destructor: Destructor) {
-    result(context, text_cell(text, bytes));
-    destroy(text.cast_mut().cast(), destructor);
+    match text_cell(text, bytes) {
+        Ok(cell) => result(context, cell),
+        Err(failure) => fail(context, failure.code, failure.message),
+    }
+    freed(text.cast(), destructor);
 }
 
 fn result_blob(context: *mut sqlite3_context, data: *const c_void, bytes: u64, destructor: Destructor) {
@@ -387,7 +390,14 @@ fn result_blob(context: *mut sqlite3_context, data: *const c_void, bytes: u64, d
         (false, Ok(bytes)) => Cell::Blob(slice_of(data, bytes).to_vec()),
     };
     result(context, cell);
-    destroy(data.cast_mut(), destructor);
+    freed(data, destructor);
+}
+
+/// Frees what a program gave, if it gave anything.
+fn freed(data: *const c_void, destructor: Destructor) {
+    if !data.is_null() {
+        destroy(data.cast_mut(), destructor);
+    }
 }
 
 type C = *mut sqlite3_context;
@@ -420,7 +430,7 @@ export! {
     /// The function gives a text in UTF-16.
     fn sqlite3_result_text16(context: C, text: *const c_void, bytes: c_int, destructor: Destructor) -> () [()] {
         result(context, utf16_of(text, bytes).map_or(Cell::Null, Cell::Text));
-        destroy(text.cast_mut(), destructor);
+        freed(text, destructor);
     }
 
     /// The function gives a text in UTF-16.
@@ -433,7 +443,7 @@ export! {
         let bytes = slice_of(text, usize::try_from(bytes).unwrap_or(0));
         let units: Vec<u16> = bytes.chunks_exact(2).map(|pair| u16::from_be_bytes([pair[0], pair[1]])).collect();
         result(context, Cell::Text(String::from_utf16_lossy(&units)));
-        destroy(text.cast_mut(), destructor);
+        freed(text, destructor);
     }
 
     /// The function gives bytes.

@@ -2,7 +2,7 @@
 
 use crate::connection::{Db, of, sqlite3};
 use crate::failure::{AUTH, CONSTRAINT, ERROR, INTERRUPT, MISUSE, OK, Outcome, export, failed};
-use crate::lexer::Token;
+use crate::lexer::{Token, Walk};
 use crate::pointers::{Destructor, Handle, Raw, User, c_text};
 use crate::schema::Table;
 use crate::statement::sqlite3_stmt;
@@ -97,7 +97,7 @@ pub fn trace(db: &Arc<Db>, statement: &sqlite3_stmt) {
         unsafe { function(STATEMENT, data.0, ptr::from_ref(statement).cast_mut().cast(), text) };
     }
     if let Some((function, data)) = old {
-        let text = c_text(&statement.expanded());
+        let text = c_text(&statement.expanded().unwrap_or_default());
         // SAFETY: the program's function, called as it was declared.
         unsafe { function(data.0, text.as_ptr()) };
     }
@@ -111,7 +111,7 @@ pub fn progress(db: &Arc<Db>) -> Outcome<()> {
     Ok(())
 }
 
-/// Asks the program whether something may be done. `true` if a column is to be read as NULL.
+/// Asks the program whether something may be done. Gives its answer, unless that is no.
 fn ask(
     db: &Db,
     action: c_int,
@@ -136,7 +136,59 @@ fn ask(
 
 /// Fails unless something may be done.
 pub fn authorize(db: &Db, action: c_int, first: Option<&str>, second: Option<&str>) -> Outcome<()> {
-    ask(db, action, first, second, None).map(drop)
+    answered(ask(db, action, first, second, None)?)
+}
+
+/// What is to be passed over in silence is an error here, as nothing is done by halves.
+fn answered(answer: c_int) -> Outcome<()> {
+    if answer == OK { Ok(()) } else { Err(failed(AUTH, "not authorized")) }
+}
+
+/// Fails unless a definition may be carried out.
+pub fn authorize_definition(db: &Db, tokens: &[Token<'_>], tables: &[Arc<Table>]) -> Outcome<()> {
+    if db.hooks.lock().authorizer.is_none() {
+        return Ok(());
+    }
+    let mut walk = Walk { tokens, at: 1 };
+    let Some(first) = tokens.first() else { return Ok(()) };
+    let named = |codes: (c_int, c_int), walk: &mut Walk<'_, '_>, temporary: bool| {
+        let _ = walk.words(&["if", "not", "exists"]) || walk.words(&["if", "exists"]);
+        let (schema, name) = walk.path().unwrap_or_default();
+        let temporary =
+            temporary || schema.as_deref().is_some_and(|schema| schema.eq_ignore_ascii_case("temp"));
+        let of = if walk.word("on") { walk.name() } else { None };
+        let schema = schema.unwrap_or_else(|| if temporary { "temp" } else { "main" }.to_string());
+        let code = if temporary { codes.1 } else { codes.0 };
+        answered(ask(db, code, Some(&name), of.as_deref(), Some(&schema))?)
+    };
+    if first.is("create") {
+        let temporary = walk.word("temp") || walk.word("temporary");
+        walk.word("unique");
+        let kinds = [("table", (2, 4)), ("index", (1, 3)), ("view", (8, 6)), ("trigger", (7, 5))];
+        if let Some((word, codes)) = kinds.iter().find(|(word, _)| walk.word(word)) {
+            named(*codes, &mut walk, temporary)?;
+            if *word == "table" && tokens.iter().any(|token| token.is("select")) {
+                authorize_statement(db, tokens, tables, false)?;
+            }
+        }
+        return Ok(());
+    }
+    if first.is("drop") {
+        let kinds = [("table", (11, 13)), ("index", (10, 12)), ("view", (17, 15)), ("trigger", (16, 14))];
+        return match kinds.iter().find(|(word, _)| walk.word(word)) {
+            Some((_, codes)) => named(*codes, &mut walk, false),
+            None => Ok(()),
+        };
+    }
+    if first.is("alter") {
+        walk.word("table");
+        let (schema, name) = walk.path().unwrap_or_default();
+        return authorize(db, 26, Some(schema.as_deref().unwrap_or("main")), Some(&name));
+    }
+    let code = [("attach", 24), ("detach", 25), ("reindex", 27), ("analyze", 28)];
+    let Some((_, code)) = code.iter().find(|(word, _)| first.is(word)) else { return Ok(()) };
+    walk.word("database");
+    authorize(db, *code, walk.name().as_deref(), None)
 }
 
 /// Fails unless a statement may read and write what it names.
@@ -162,22 +214,28 @@ pub fn authorize_statement(
     if tokens.iter().any(|token| token.is("select")) {
         authorize(db, SELECT, None, None)?;
     }
-    let has_star = tokens.iter().any(|token| token.is_sign("*"));
-    for table in tables {
+    let is_star = |tokens: &[Token<'_>]| tokens.iter().any(|token| token.is_sign("*"));
+    // The table that is changed is read by a star only if it is one of RETURNING.
+    let selects = tokens.iter().any(|token| token.is("select"));
+    let returning = tokens.iter().rposition(|token| token.is("returning"));
+    let of_target = returning.is_some_and(|place| is_star(&tokens[place..]));
+    for (place, table) in tables.iter().enumerate() {
+        let has_star = match changes && place == 0 {
+            true => of_target,
+            false => (selects || !changes) && is_star(tokens),
+        };
         for column in &table.columns {
             let named = || {
                 tokens
                     .iter()
                     .any(|token| token.name().is_some_and(|name| name.eq_ignore_ascii_case(&column.name)))
             };
-            if (has_star || named()) && (!changes || named()) {
-                ask(db, READ, Some(&table.name), Some(&column.name), Some("main")).map_err(|failure| {
-                    match failure.code {
-                        AUTH => {
-                            failed(AUTH, format!("access to {}.{} is prohibited", table.name, column.name))
-                        }
-                        _ => failure,
-                    }
+            if has_star || named() {
+                // A column that is to be read as NULL is not read at all.
+                let answer = ask(db, READ, Some(&table.name), Some(&column.name), Some("main"));
+                answer.and_then(answered).map_err(|failure| match failure.code {
+                    AUTH => failed(AUTH, format!("access to {}.{} is prohibited", table.name, column.name)),
+                    _ => failure,
                 })?;
             }
         }

@@ -6,6 +6,7 @@ use crate::lexer::{Kind, Token, Walk, ident, parts};
 use crate::respell::{Hidden, Respell};
 use crate::schema::{Affinity, Column, Table, near, qualified};
 use crate::value::{Cell, numeric_of, prefix_of};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Where a value of a column comes from.
@@ -474,8 +475,15 @@ impl Given {
     /// have other types now.
     pub fn settle(&self, db: &Db, bound: &mut [Cell]) -> Outcome<bool> {
         let mut changed = false;
+        // What this statement made of columns so far, and whether it has a value for them: the table is known as it was before.
+        let mut decided: HashMap<usize, &'static str> = HashMap::new();
+        let mut seen: HashSet<usize> = HashSet::new();
+        let mut uses: Option<HashMap<usize, usize>> = None;
         for (index, origin) in &self.values {
-            let column = &self.table.columns[*index];
+            let known = &self.table.columns[*index];
+            let now =
+                decided.get(index).map(|ty| Column { engine: Some((*ty).to_string()), ..known.clone() });
+            let column = now.as_ref().unwrap_or(known);
             let cell = match origin {
                 Origin::Parameter(number) => bound.get(number - 1).cloned().unwrap_or(Cell::Null),
                 Origin::Literal(cell) => cell.clone(),
@@ -490,14 +498,34 @@ impl Given {
                 );
                 failed(MISMATCH, message)
             };
+            let is_first =
+                column.is_flexible() && cell != Cell::Null && seen.insert(*index) || !column.is_flexible();
             match fit(column, &cell) {
                 Fit::Yes => {}
                 Fit::As(other) => {
                     if let Origin::Parameter(number) = origin {
+                        // One value cannot be two.
+                        let uses = uses.get_or_insert_with(|| self.uses());
+                        if uses.get(number).is_some_and(|count| *count > 1) {
+                            return Err(failed(
+                                MISMATCH,
+                                format!(
+                                    "parameter {number} is used more than once, and column {}.{} needs {} as {}",
+                                    self.table.name,
+                                    column.name,
+                                    cell.sql(),
+                                    other.sql()
+                                ),
+                            ));
+                        }
                         bound[number - 1] = other;
                     }
                 }
-                Fit::Widen(ty) => changed |= self.alter(db, &column.name, ty)?,
+                Fit::Widen(ty) => {
+                    changed |= self.alter(db, &column.name, ty)?;
+                    decided.insert(*index, ty);
+                }
+                Fit::Become(_) if !is_first => return Err(refused()),
                 Fit::Become(ty) => {
                     let name = ident(&column.name);
                     let held = db.rows(
@@ -508,11 +536,23 @@ impl Given {
                         return Err(refused());
                     }
                     changed |= self.alter(db, &column.name, ty)?;
+                    decided.insert(*index, ty);
                 }
                 Fit::No => return Err(refused()),
             }
         }
         Ok(changed)
+    }
+
+    /// How often each parameter is a value of a column.
+    fn uses(&self) -> HashMap<usize, usize> {
+        let mut found = HashMap::new();
+        for (_, origin) in &self.values {
+            if let Origin::Parameter(number) = origin {
+                *found.entry(*number).or_default() += 1;
+            }
+        }
+        found
     }
 
     fn alter(&self, db: &Db, column: &str, ty: &str) -> Outcome<bool> {

@@ -173,6 +173,9 @@ pub fn statement(text: &str) -> (Vec<Token<'_>>, usize) {
     let mut closes_case = false;
     for token in tokens(text).filter(|token| token.kind != Kind::Blank) {
         if token.is_sign(";") {
+            if found.is_empty() {
+                continue;
+            }
             let is_trigger = found.first().is_some_and(|first| first.is("create"))
                 && found.iter().take(4).any(|token| token.is("trigger"));
             let ends = found.last().is_some_and(|last| last.is("end")) && !closes_case;

@@ -7,7 +7,7 @@
 //!
 //! Modules
 //! - [`pointers`]: what arguments are. [`failure`]: codes and messages. [`memory`], [`print`]: what programs take for texts.
-//! - [`lexer`], [`respell`], [`schema`], [`insert`], [`define`], [`compile`]: SQLite's language as Inlay's.
+//! - [`lexer`], [`respell`], [`rowids`], [`schema`], [`insert`], [`define`], [`compile`]: SQLite's language as Inlay's.
 //! - [`connection`], [`statement`], [`bind`], [`column`], [`value`], [`exec`]: statements, from their text to their rows.
 //! - [`functions`], [`library`], [`clock`]: functions of the program, and SQLite's own. [`hooks`]: what programs are told and asked.
 //! - [`pragma`]: what there is. [`blob`], [`backup`]: values in pieces, whole databases. [`absent`]: what is refused, and small helpers.
@@ -37,6 +37,7 @@ mod pointers;
 mod pragma;
 mod print;
 mod respell;
+mod rowids;
 mod schema;
 mod statement;
 mod value;

@@ -49,14 +49,12 @@ const ALL: [Own; 26] = [
     }),
     impure("sqlite_random", LogicalType::BigInt, |_| Ok(Cell::Integer(random() as i64))),
     impure("sqlite_randomblob", LogicalType::Blob, |args| {
-        let size = usize::try_from(args.first().map_or(0, Cell::integer)).unwrap_or(1).max(1);
+        let size = size_of_blob(args)?.max(1);
         let mut bytes: Vec<u8> = (0..size.div_ceil(8)).flat_map(|_| random().to_le_bytes()).collect();
         bytes.truncate(size);
         Ok(Cell::Blob(bytes))
     }),
-    own("sqlite_zeroblob", LogicalType::Blob, |args| {
-        Ok(Cell::Blob(vec![0; usize::try_from(args.first().map_or(0, Cell::integer)).unwrap_or(0)]))
-    }),
+    own("sqlite_zeroblob", LogicalType::Blob, |args| Ok(Cell::Blob(vec![0; size_of_blob(args)?]))),
     own("sqlite_length", LogicalType::BigInt, length),
     own("sqlite_soundex", LogicalType::Varchar, |args| Ok(Cell::Text(soundex(args)))),
     own("sqlite_library_version", LogicalType::Varchar, |_| {
@@ -88,7 +86,10 @@ const ALL: [Own; 26] = [
     own("sqlite_to_text", LogicalType::Varchar, |args| {
         Ok(match args {
             [Cell::Null] | [] => Cell::Null,
-            [cell, ..] => Cell::Text(String::from_utf8_lossy(&cell.text().unwrap_or_default()).into_owned()),
+            [cell, ..] => Cell::Text(
+                String::from_utf8(cell.text().unwrap_or_default())
+                    .map_err(|_| crate::value::NOT_UTF8.to_string())?,
+            ),
         })
     }),
     own("sqlite_to_blob", LogicalType::Blob, |args| {
@@ -156,6 +157,16 @@ fn fit_integer(args: &[Cell]) -> std::result::Result<Cell, String> {
             Err(format!("column {name} of type BIGINT cannot hold {}", value.sql()))
         }
     }
+}
+
+/// The size of a blob that is asked for; none below zero.
+fn size_of_blob(args: &[Cell]) -> std::result::Result<usize, String> {
+    const SIZE_MAX: i64 = 1_000_000_000;
+    let size = args.first().map_or(0, Cell::integer).max(0);
+    usize::try_from(size)
+        .ok()
+        .filter(|_| size <= SIZE_MAX)
+        .ok_or_else(|| "string or blob too big".to_string())
 }
 
 fn kind(args: &[Cell]) -> std::result::Result<Cell, String> {
@@ -274,6 +285,15 @@ fn with_commas(text: &str) -> String {
     out
 }
 
+/// The widest field of a format.
+const WIDTH_MAX: i64 = 100_000;
+/// The most digits of a field: Rust's own formats take 65,535.
+const PRECISION_MAX: i64 = 60_000;
+
+fn limited(value: i64, most: i64) -> usize {
+    usize::try_from(value.unsigned_abs().min(most.unsigned_abs())).unwrap_or(0)
+}
+
 /// `printf(format, ...)`.
 fn printf(args: &[Cell]) -> std::result::Result<Cell, String> {
     let Some((format, values)) = args.split_first() else { return Ok(Cell::Null) };
@@ -304,19 +324,22 @@ fn printf(args: &[Cell]) -> std::result::Result<Cell, String> {
         let mut number = |at: &mut usize| {
             if format.get(*at) == Some(&'*') {
                 *at += 1;
-                return usize::try_from(values.next().map_or(0, Cell::integer)).unwrap_or(0);
+                return values.next().map_or(0, Cell::integer);
             }
             let mut value = 0;
             while let Some(digit) = format.get(*at).and_then(|c| c.to_digit(10)) {
-                value = (value * 10 + digit as usize).min(100_000);
+                value = (value * 10 + i64::from(digit)).min(WIDTH_MAX);
                 *at += 1;
             }
             value
         };
-        field.width = number(&mut at);
+        // A negative width is one from the left; a negative precision is its absolute value.
+        let width = number(&mut at);
+        field.left |= width < 0;
+        field.width = limited(width, WIDTH_MAX);
         if format.get(at) == Some(&'.') {
             at += 1;
-            field.precision = Some(number(&mut at));
+            field.precision = Some(limited(number(&mut at), PRECISION_MAX));
         }
         while format.get(at).is_some_and(|c| *c == 'l' || *c == 'h') {
             at += 1;

@@ -2,9 +2,9 @@
 
 use crate::compile::{Compiled, Output, Work};
 use crate::connection::Db;
-use crate::failure::Outcome;
+use crate::failure::{ERROR, Outcome, failed};
 use crate::hooks;
-use crate::lexer::{Kind, Walk, written};
+use crate::lexer::{Kind, Walk, ident, written};
 use crate::schema::{Column, MARK, Table, near};
 use crate::value::Cell;
 use inlay::Value;
@@ -417,13 +417,74 @@ pub fn run(db: &Arc<Db>, schema: Option<&str>, name: &str, argument: Option<&str
         return listed(db, schema, name, argument);
     }
     match name {
-        "integrity_check" | "quick_check" => Ok(vec![vec![cell("ok")]]),
+        "integrity_check" | "quick_check" => verified(db),
         "user_version" | "application_id" => version(db, name, argument),
         _ => match VALUES.iter().find(|(known, _)| *known == name) {
             Some((_, initial)) => value(db, name, argument, initial),
             None => Ok(Vec::new()),
         },
     }
+}
+
+/// What the engine finds wrong with its file, or `ok`.
+fn verified(db: &Arc<Db>) -> Outcome<Rows> {
+    let rows = db.rows("PRAGMA verify", Vec::new())?;
+    Ok(rows.iter().map(|row| row.iter().take(1).map(Cell::of).collect()).collect())
+}
+
+/// Rows that refer to none, of all tables or of one: the table, the row's number, the table that is referred to, and which key it is.
+fn foreign_key_check(db: &Arc<Db>, only: Option<&Arc<Table>>) -> Outcome<Rows> {
+    let all = match only {
+        Some(table) => vec![Arc::clone(table)],
+        None => tables(db)?,
+    };
+    let mut found = Vec::new();
+    for table in all {
+        for (id, key) in table.foreign_keys.iter().rev().enumerate() {
+            let parent = db.table(None, &key.table)?;
+            let primary = || -> Vec<String> {
+                let keys = parent.iter().flat_map(|parent| &parent.keys);
+                keys.filter(|(_, is_primary)| *is_primary).flat_map(|(names, _)| names.clone()).collect()
+            };
+            let referenced = if key.referenced.is_empty() { primary() } else { key.referenced.clone() };
+            let held: Vec<String> =
+                key.columns.iter().map(|column| format!("c.{} IS NOT NULL", ident(column))).collect();
+            let same: Vec<String> = key
+                .columns
+                .iter()
+                .zip(&referenced)
+                .map(|(column, other)| format!("p.{} = c.{}", ident(other), ident(column)))
+                .collect();
+            let missing = match parent {
+                Some(parent) if referenced.len() == key.columns.len() => format!(
+                    " AND NOT EXISTS (SELECT 1 FROM {} AS p WHERE {})",
+                    ident(&parent.name),
+                    same.join(" AND ")
+                ),
+                Some(_) => {
+                    return Err(failed(
+                        ERROR,
+                        format!("foreign key mismatch - \"{}\" referencing \"{}\"", table.name, key.table),
+                    ));
+                }
+                None => String::new(),
+            };
+            let rowid = table
+                .rowid_name()
+                .map_or_else(|| "c.rowid + 1".to_string(), |name| format!("c.{}", ident(name)));
+            let sql = format!(
+                "SELECT {rowid} FROM {} AS c WHERE {}{missing} ORDER BY 1",
+                ident(&table.name),
+                held.join(" AND ")
+            );
+            for row in db.rows(&sql, Vec::new())? {
+                let row_number =
+                    if table.without_rowid { Cell::Null } else { row.first().map_or(Cell::Null, Cell::of) };
+                found.push(vec![cell(table.name.clone()), row_number, cell(key.table.clone()), number(id)]);
+            }
+        }
+    }
+    Ok(found)
 }
 
 /// The rows of a PRAGMA that gives a list.
@@ -443,6 +504,7 @@ fn listed(db: &Arc<Db>, schema: Option<&str>, name: &str, argument: Option<&str>
             let all = table_list(db)?;
             all.into_iter().filter(|row| row.get(1) == Some(&cell(table.name.clone()))).collect()
         }
+        ("foreign_key_check", found) => foreign_key_check(db, found.as_ref())?,
         ("database_list", _) => databases(db)?,
         ("function_list", _) => functions(db)?,
         ("collation_list", _) => ["RTRIM", "NOCASE", "BINARY"]
@@ -522,6 +584,10 @@ fn value(db: &Arc<Db>, name: &str, argument: Option<&str>, initial: &str) -> Out
             Ok(vec![vec![cell(to)]])
         }
         ("journal_mode", None) if in_memory => Ok(vec![vec![cell("memory")]]),
+        // Nothing here would heed it.
+        ("case_sensitive_like" | "ignore_check_constraints", Some(to)) if truth(to) => {
+            Err(failed(ERROR, format!("PRAGMA {name} is not supported by Inlay")))
+        }
         ("encoding" | "page_count" | "freelist_count" | "schema_version" | "data_version", Some(_)) => {
             Ok(Vec::new())
         }

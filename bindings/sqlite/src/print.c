@@ -2,6 +2,8 @@
  *
  * Rust cannot define functions with a variable list of arguments. So the names that programs know are in print.rs, and jump to these.
  */
+#include <limits.h>
+#include <locale.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -49,6 +51,52 @@ static void quoted(inlay_text *out, const char *text, char kind, int precision, 
     free(made.text);
 }
 
+/* Numbers have a point, whatever the program's locale has. */
+static void pointed(char *text, int *length) {
+    const char *sign = localeconv()->decimal_point;
+    size_t count = sign == NULL ? 0 : strlen(sign);
+    if (count == 0 || strcmp(sign, ".") == 0) return;
+    char *found = strstr(text, sign);
+    if (found == NULL) return;
+    *found = '.';
+    memmove(found + 1, found + count, strlen(found + count) + 1);
+    *length -= (int)(count - 1);
+}
+
+static void number(inlay_text *out, const char *flags, int width, int precision, char kind, int is_float, double real,
+                   unsigned long long bits, int commas);
+
+/* A number with a digit behind its point, and no zeros that say nothing: what the flag ! asks for. */
+static void whole_number(inlay_text *out, const char *flags, int width, int precision, char kind, double real, int left) {
+    inlay_text plain = {0}, made = {0};
+    char own[8] = {0};
+    /* The field is filled when all digits are known. */
+    for (const char *flag = flags; *flag; flag++) {
+        if (*flag == '+' || *flag == ' ') own[strlen(own)] = *flag;
+    }
+    number(&plain, own, 0, precision, kind, 1, real, 0, 0);
+    const char *text = plain.text ? plain.text : "";
+    size_t end = strcspn(text, "eE");
+    if (strpbrk(text, "nN") != NULL) { /* inf */
+        inlay_text_append(&made, text, plain.used);
+    } else {
+        size_t kept = end;
+        if (memchr(text, '.', end) != NULL) {
+            while (kept > 0 && text[kept - 1] == '0') kept--;
+            inlay_text_append(&made, text, kept);
+            if (kept > 0 && text[kept - 1] == '.') inlay_text_append(&made, "0", 1);
+        } else {
+            inlay_text_append(&made, text, kept);
+            inlay_text_append(&made, ".0", 2);
+        }
+        inlay_text_append(&made, text + end, plain.used - end);
+    }
+    field(out, made.text ? made.text : "", made.used, width, left);
+    if (made.failed || plain.failed) out->failed = 1;
+    free(plain.text);
+    free(made.text);
+}
+
 /* A number by C's own rules. `flags` are those between the percent sign and the width. */
 static void number(inlay_text *out, const char *flags, int width, int precision, char kind, int is_float, double real,
                    unsigned long long bits, int commas) {
@@ -79,6 +127,7 @@ static void number(inlay_text *out, const char *flags, int width, int precision,
                               : snprintf(made, (size_t)length + 1, format, width, bits);
         }
     }
+    if (is_float) pointed(made, &length);
     for (int at = 0; at < length; at++) {
         inlay_text_append(out, &made[at], 1);
         int behind = length - at - 1;
@@ -129,19 +178,23 @@ void inlay_text_vformat(inlay_text *out, const char *format, va_list arguments) 
         }
         if (*format == '*') {
             width = va_arg(list, int), format++;
-            if (width < 0) left = 1, width = -width, flags[strlen(flags)] = '-';
+            if (width < 0) {
+                left = 1, width = width == INT_MIN ? 0 : -width;
+                if (strchr(flags, '-') == NULL) flags[strlen(flags)] = '-';
+            }
         } else {
             while (*format >= '0' && *format <= '9' && width < 100000) width = width * 10 + (*format++ - '0');
         }
         if (*format == '.') {
             format++, precision = 0;
-            if (*format == '*') precision = va_arg(list, int), format++;
-            else while (*format >= '0' && *format <= '9' && precision < 100000) precision = precision * 10 + (*format++ - '0');
+            if (*format == '*') {
+                precision = va_arg(list, int), format++;
+                if (precision < 0) precision = precision == INT_MIN ? -1 : -precision;
+            } else while (*format >= '0' && *format <= '9' && precision < 100000) precision = precision * 10 + (*format++ - '0');
         }
-        while (*format == 'l' || *format == 'h' || *format == 'z' || *format == 'j') {
-            /* A z behind which no number follows is SQLite's own kind. */
-            if (*format == 'z' && (format[1] == '\0' || strchr("diuxXo", format[1]) == NULL)) break;
-            if (*format != 'h') longs++;
+        /* SQLite has no lengths z and j: its %z is a text that is freed. */
+        while (*format == 'l' || *format == 'h') {
+            if (*format == 'l') longs++;
             format++;
         }
         char kind = *format;
@@ -170,8 +223,10 @@ void inlay_text_vformat(inlay_text *out, const char *format, va_list arguments) 
         }
         case 'f': case 'e': case 'E': case 'g': case 'G': {
             double value = va_arg(list, double);
+            int digits = precision < 0 ? 6 : precision > 100000 ? 100000 : precision;
             if (value != value) field(out, "NaN", 3, width, left);
-            else number(out, flags, width, precision < 0 && !whole ? 6 : precision, kind, 1, value, 0, 0);
+            else if (whole) whole_number(out, flags, width, digits, kind, value, left);
+            else number(out, flags, width, digits, kind, 1, value, 0, 0);
             break;
         }
         case 's': case 'z': {
@@ -288,8 +343,8 @@ char *inlay_str_value(inlay_text *out) { return out == NULL ? NULL : out->text; 
 
 /* Functions that take options behind a number; those that are asked for an answer give it. */
 int inlay_config(int option, ...) {
-    (void)option;
-    return 0;
+    /* GETMALLOC, GETMUTEX, PCACHE and GETPCACHE2: no answer would be put where the program looks for it. */
+    return option == 5 || option == 11 || option == 15 || option == 19;
 }
 
 int inlay_db_config(void *db, int option, ...) {

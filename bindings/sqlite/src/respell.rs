@@ -62,6 +62,13 @@ pub struct Parameters {
     numbers: HashMap<usize, usize>,
 }
 
+/// Expressions that lie deeper in others are an error, as in SQLite: they would take all of the stack.
+pub const DEPTH_MAX: usize = 1000;
+
+pub fn too_deep() -> crate::failure::Failure {
+    failed(ERROR, format!("Expression tree is too large (maximum depth {DEPTH_MAX})"))
+}
+
 /// More parameters are an error.
 const PARAMETERS_MAX: usize = 32766;
 
@@ -121,6 +128,10 @@ pub struct Respell<'a> {
     pub parameters: &'a Parameters,
     pub hidden: Vec<Hidden>,
     words: HashSet<String>,
+    rowids: crate::rowids::Rowids,
+    /// What is made stays in the file, so it must mean the same for every process.
+    pub stays: bool,
+    depth: usize,
 }
 
 impl<'a> Respell<'a> {
@@ -140,7 +151,10 @@ impl<'a> Respell<'a> {
             words.insert(table.name.to_lowercase());
             words.extend(table.columns.iter().map(|column| column.name.to_lowercase()));
         }
-        Self { names, parameters, hidden: Vec::new(), words }
+        let is_schema = names.tables.is_empty() && words.contains(SCHEMA_TABLE);
+        let rowids = crate::rowids::rowids(tokens, &names.tables, is_schema);
+        let stays = names.defines;
+        Self { names, parameters, hidden: Vec::new(), words, rowids, stays, depth: 0 }
     }
 
     /// A parameter for a value that the statement is given when it runs.
@@ -151,6 +165,16 @@ impl<'a> Respell<'a> {
 
     /// Some tokens as Inlay's.
     pub fn tokens(&mut self, tokens: &[Token<'_>]) -> Outcome<String> {
+        self.depth += 1;
+        if self.depth > DEPTH_MAX {
+            return Err(too_deep());
+        }
+        let made = self.flat(tokens);
+        self.depth -= 1;
+        made
+    }
+
+    fn flat(&mut self, tokens: &[Token<'_>]) -> Outcome<String> {
         let mut out = String::new();
         let mut at = 0;
         while at < tokens.len() {
@@ -172,6 +196,9 @@ impl<'a> Respell<'a> {
     fn one(&mut self, tokens: &[Token<'_>], at: usize) -> Outcome<(String, usize)> {
         let token = &tokens[at];
         let next = at + 1;
+        if let Some((text, count)) = self.rowids.get(&token.at) {
+            return text.clone().map(|text| (text, at + count));
+        }
         Ok(match token.kind {
             Kind::Word => return self.word(tokens, at),
             Kind::Quoted => (self.double_quoted(tokens, at), next),
@@ -210,7 +237,7 @@ impl<'a> Respell<'a> {
         let before = at.checked_sub(1).map(|before| &tokens[before]);
         let same = || Ok((token.text.to_string(), at + 1));
         if before.is_some_and(|before| before.is_sign(".")) {
-            return if is_rowid(&lower) { Ok((self.rowid(&lower, tokens, at), at + 1)) } else { same() };
+            return same();
         }
         if tokens.get(at + 1).is_some_and(|next| next.is_sign("(")) && !before.is_some_and(|b| b.is("into")) {
             return self.call(&lower, tokens, at);
@@ -245,33 +272,10 @@ impl<'a> Respell<'a> {
             "limit" => self.limit(tokens, at),
             "pragma" => same(),
             _ if lower.starts_with("pragma_") => self.pragma(&lower, tokens, at, at + 1, None),
-            _ if is_rowid(&lower) => Ok((self.rowid(&lower, tokens, at), at + 1)),
             _ => match CLOCKS.iter().find(|(name, _)| *name == lower) {
                 Some((_, format)) => Ok((clock(format), at + 1)),
                 None => same(),
             },
-        }
-    }
-
-    /// The name for a row's number.
-    fn rowid(&self, lower: &str, tokens: &[Token<'_>], at: usize) -> String {
-        let has_own = self.names.tables.iter().any(|table| table.position(lower).is_some());
-        let alias = self.names.tables.iter().find_map(|table| table.rowid_name());
-        let is_item = at.checked_sub(1).is_some_and(|before| {
-            tokens[before].is_any(&["select", "distinct"]) || tokens[before].is_sign(",")
-        }) && tokens.get(at + 1).is_none_or(|next| next.is("from") || next.is_sign(","));
-        match (has_own, alias) {
-            // Its rows come in the order in which they were made.
-            (false, _) if self.names.tables.is_empty() && self.words.contains(SCHEMA_TABLE) => {
-                "(1 + 0)".to_string()
-            }
-            (true, _) => tokens[at].text.to_string(),
-            (false, Some(name)) => ident(name),
-            (false, None) if at.checked_sub(1).is_some_and(|before| tokens[before].is_sign(".")) => {
-                "rowid".to_string()
-            }
-            (false, None) if is_item => "(rowid + 1) AS rowid".to_string(),
-            (false, None) => "(rowid + 1)".to_string(),
         }
     }
 
@@ -280,13 +284,20 @@ impl<'a> Respell<'a> {
             return Ok(("COLLATE".to_string(), at + 1));
         };
         match name.to_ascii_lowercase().as_str() {
-            "binary" | "rtrim" => Ok((String::new(), at + 2)),
+            // Written, as the column may have another one.
+            "binary" | "rtrim" => Ok(("COLLATE BINARY".to_string(), at + 2)),
             "nocase" => Ok(("COLLATE NOCASE".to_string(), at + 2)),
-            other if self.names.collations.contains(other) => {
-                Err(failed(ERROR, format!("collation {name} of the program cannot be used in a statement")))
-            }
-            _ => Err(failed(ERROR, format!("no such collation sequence: {name}"))),
+            _ => Err(self.no_collation(&name)),
         }
+    }
+
+    /// What is said of a collation that the engine has not.
+    pub fn no_collation(&self, name: &str) -> crate::failure::Failure {
+        let message = match self.names.collations.contains(&name.to_ascii_lowercase()) {
+            true => format!("collation {name} of the program cannot be used in a statement"),
+            false => format!("no such collation sequence: {name}"),
+        };
+        failed(ERROR, message)
     }
 
     /// `LIMIT a, b`, and limits that are none.
@@ -330,6 +341,9 @@ impl<'a> Respell<'a> {
         let count = i32::try_from(arguments.len()).unwrap_or(-1);
         let named = |count: i32| self.names.functions.get(&(lower.to_string(), count)).cloned();
         if let Some(own) = named(count).or_else(|| named(-1)) {
+            if self.stays {
+                return Err(unstored(&format!("{lower}() of the program")));
+            }
             return Ok((format!("{}({})", ident(&own), self.tokens(inner)?), end));
         }
         if let Some((name, _)) = self.names.functions.keys().find(|(name, _)| name == lower) {
@@ -341,6 +355,9 @@ impl<'a> Respell<'a> {
         let is_windowed = tokens.get(end).is_some_and(|next| next.is_any(&["over", "filter"]));
         Ok(match (lower, &arguments[..]) {
             ("cast", _) => (self.cast(inner)?, end),
+            ("last_insert_rowid" | "changes" | "total_changes", []) if self.stays => {
+                return Err(unstored(&format!("{lower}()")));
+            }
             ("last_insert_rowid", []) => (self.hidden(Hidden::LastRowid), end),
             ("changes", []) => (self.hidden(Hidden::Changes), end),
             ("total_changes", []) => (self.hidden(Hidden::TotalChanges), end),
@@ -353,6 +370,10 @@ impl<'a> Respell<'a> {
             }
             ("max" | "min", [_, _, ..]) => {
                 let values = arguments.iter().map(|one| self.tokens(one)).collect::<Outcome<Vec<_>>>()?;
+                // Each is written twice, so that those in others grow fast.
+                if values.iter().map(String::len).sum::<usize>() > ARGUMENTS_SIZE_MAX {
+                    return Err(failed(ERROR, format!("the arguments of {lower}() are too long")));
+                }
                 let nulls: Vec<String> = values.iter().map(|value| format!("({value}) IS NULL")).collect();
                 let function = if lower == "max" { "greatest" } else { "least" };
                 (
@@ -435,6 +456,9 @@ impl<'a> Respell<'a> {
         end: usize,
         argument: Option<&[Token<'_>]>,
     ) -> Outcome<(String, usize)> {
+        if self.stays {
+            return Err(unstored(lower));
+        }
         let name = lower.trim_start_matches("pragma_");
         let known = match argument {
             Some([only]) if matches!(only.kind, Kind::Text) => only.name(),
@@ -465,6 +489,14 @@ impl<'a> Respell<'a> {
             end,
         ))
     }
+}
+
+/// The longest text of the arguments of `max` or `min`.
+const ARGUMENTS_SIZE_MAX: usize = 1 << 20;
+
+/// What only this connection knows.
+fn unstored(what: &str) -> crate::failure::Failure {
+    failed(ERROR, format!("{what} cannot be used in a definition"))
 }
 
 /// Words in front of JOIN that say what it is.
@@ -520,10 +552,6 @@ fn is_schema_table(name: &str) -> bool {
     names.iter().any(|known| name.eq_ignore_ascii_case(known))
 }
 
-fn is_rowid(lower: &str) -> bool {
-    matches!(lower, "rowid" | "oid" | "_rowid_")
-}
-
 /// Words that a parenthesis may follow though they are no functions.
 fn is_keyword_before_parenthesis(lower: &str) -> bool {
     matches!(
@@ -559,7 +587,8 @@ fn is_operand(token: &Token<'_>) -> bool {
 /// Whether a text at this place is a name.
 fn is_name_place(tokens: &[Token<'_>], at: usize) -> bool {
     let words = ["as", "from", "join", "into", "table", "update", "index", "view"];
-    at.checked_sub(1).is_some_and(|before| tokens[before].is_any(&words))
+    let is_operator = at.checked_sub(2).is_some_and(|before| tokens[before].is("distinct"));
+    !is_operator && at.checked_sub(1).is_some_and(|before| tokens[before].is_any(&words))
 }
 
 /// A moment of now, in UTC as SQLite has it.

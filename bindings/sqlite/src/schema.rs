@@ -196,6 +196,8 @@ impl CreateTable {
         let mut made =
             Self { schema, if_not_exists, table, parts: Vec::new(), references: Vec::new(), query: None };
         if walk.word("as") {
+            // Its rows stay, not the query.
+            respell.stays = false;
             made.query = Some(respell.tokens(&tokens[walk.at..])?);
             return Ok(Some(made));
         }
@@ -261,18 +263,18 @@ impl CreateTable {
                 given = walk.name().map(|name| format!(" CONSTRAINT {}", ident(&name))).unwrap_or_default();
             } else if walk.words(&["primary", "key"]) {
                 let _ = walk.word("asc") || walk.word("desc");
-                conflict(&mut walk);
+                conflict(&mut walk)?;
                 self.table.autoincrement |= walk.word("autoincrement");
                 column.key = 1;
                 self.table.keys.push((vec![name.clone()], true));
             } else if walk.words(&["not", "null"]) {
-                conflict(&mut walk);
+                conflict(&mut walk)?;
                 column.not_null = true;
                 rest.push_str(" NOT NULL");
             } else if walk.word("null") {
-                conflict(&mut walk);
+                conflict(&mut walk)?;
             } else if walk.word("unique") {
-                conflict(&mut walk);
+                conflict(&mut walk)?;
                 self.table.keys.push((vec![name.clone()], false));
                 rest.push_str(" UNIQUE");
             } else if walk.word("check") {
@@ -284,8 +286,10 @@ impl CreateTable {
                 rest.push_str(&format!(" DEFAULT {value}"));
             } else if walk.word("collate") {
                 let collation = walk.name().unwrap_or_default();
-                if collation.eq_ignore_ascii_case("nocase") {
-                    rest.push_str(" COLLATE NOCASE");
+                match collation.to_ascii_lowercase().as_str() {
+                    "nocase" => rest.push_str(" COLLATE NOCASE"),
+                    "binary" | "rtrim" => {}
+                    _ => return Err(respell.no_collation(&collation)),
                 }
                 column.collation = Some(collation);
             } else if walk.word("references") {
@@ -317,6 +321,7 @@ impl CreateTable {
         let is_primary = walk.words(&["primary", "key"]);
         if is_primary || walk.word("unique") {
             let Some(inner) = walk.parenthesised() else { return Err(near(walk.peek())) };
+            conflict(&mut walk)?;
             let names: Vec<String> =
                 parts(inner).iter().filter_map(|part| part.first().and_then(Token::name)).collect();
             if is_primary {
@@ -465,11 +470,16 @@ pub fn near(token: Option<&Token<'_>>) -> crate::failure::Failure {
     }
 }
 
-/// Passes `ON CONFLICT action`.
-fn conflict(walk: &mut Walk<'_, '_>) {
-    if walk.words(&["on", "conflict"]) {
-        walk.at += 1;
+/// Passes `ON CONFLICT ABORT`, which is what happens; another action is none of the engine's keys.
+fn conflict(walk: &mut Walk<'_, '_>) -> Outcome<()> {
+    if walk.words(&["on", "conflict"]) && !walk.word("abort") {
+        let action = walk.peek().ok_or_else(|| near(None))?.text.to_ascii_uppercase();
+        return Err(failed(
+            ERROR,
+            format!("ON CONFLICT {action} of a key or column is not supported by Inlay"),
+        ));
     }
+    Ok(())
 }
 
 /// A CHECK, which is called by its own text where it has no name.

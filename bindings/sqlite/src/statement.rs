@@ -14,10 +14,10 @@ use crate::pointers::{Handle, behind, c_text, handle, put, release, slice_of, te
 use crate::respell::Hidden;
 use crate::value::{Cell, sqlite3_value};
 use inlay::{Cursor, Host, Parameters, Value};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::Instant;
 
 /// A statement, as programs hold it.
@@ -25,12 +25,28 @@ pub struct sqlite3_stmt {
     pub db: Arc<Db>,
     pub sql: CString,
     pub inner: Mutex<Inner>,
+    /// Names of parameters, with their sign.
+    pub names: Vec<Option<CString>>,
+    /// While it is, functions of the program that are called cannot look into it.
+    is_stepping: AtomicBool,
+    /// What they are told of it.
+    columns: AtomicI32,
+    is_read_only: AtomicBool,
+    explains: i32,
+}
+
+/// A step that is under way, until it is dropped.
+struct Stepping<'a>(&'a sqlite3_stmt);
+
+impl Drop for Stepping<'_> {
+    fn drop(&mut self) {
+        self.0.is_stepping.store(false, Ordering::Release);
+    }
 }
 
 /// What a statement is in.
 pub struct Inner {
     pub compiled: Compiled,
-    pub names: Vec<Option<CString>>,
     pub bound: Vec<Cell>,
     /// Names of columns in UTF-16, made when they are asked for.
     pub wide: Vec<Option<Vec<u16>>>,
@@ -54,9 +70,10 @@ impl sqlite3_stmt {
     fn new(db: &Arc<Db>, sql: &str, compiled: Compiled) -> Self {
         let names = compiled.parameters.names.iter().map(|name| name.as_deref().map(c_text)).collect();
         let bound = vec![Cell::Null; compiled.parameters.names.len()];
+        let (columns, is_read_only, explains) =
+            (compiled.columns.len() as i32, compiled.is_read_only, compiled.explains);
         let inner = Inner {
             compiled,
-            names,
             bound,
             wide: Vec::new(),
             running: None,
@@ -66,13 +83,32 @@ impl sqlite3_stmt {
             last: Ok(()),
             steps: 0,
         };
-        Self { db: Arc::clone(db), sql: c_text(sql), inner: Mutex::new(inner) }
+        Self {
+            db: Arc::clone(db),
+            sql: c_text(sql),
+            inner: Mutex::new(inner),
+            names,
+            is_stepping: AtomicBool::new(false),
+            columns: AtomicI32::new(columns),
+            is_read_only: AtomicBool::new(is_read_only),
+            explains,
+        }
+    }
+
+    /// What it is in; nothing while it steps, as a function of the program may ask that the step waits for.
+    pub fn look(&self) -> Option<MutexGuard<'_, Inner>> {
+        if self.is_stepping.load(Ordering::Acquire) { self.inner.try_lock() } else { Some(self.inner.lock()) }
+    }
+
+    /// How many columns it gives.
+    pub fn column_count(&self) -> c_int {
+        self.columns.load(Ordering::Acquire)
     }
 
     /// The text with the values that are bound.
-    pub fn expanded(&self) -> String {
+    pub fn expanded(&self) -> Option<String> {
         let sql = self.sql.to_string_lossy();
-        let inner = self.inner.lock();
+        let inner = self.look()?;
         let (tokens, _) = lexer::statement(&sql);
         let mut out = String::new();
         let mut at = 0;
@@ -83,15 +119,23 @@ impl sqlite3_stmt {
             at = token.end();
         }
         out.push_str(&sql[at..]);
-        out
+        Some(out)
     }
 
     fn step(&self) -> Outcome<c_int> {
-        if self.inner.lock().running.is_none() {
+        let misused = || failed(MISUSE, "bad parameter or other API misuse");
+        let begins = self.look().ok_or_else(misused)?.running.is_none();
+        if begins {
             hooks::trace(&self.db, self);
         }
+        if self.is_stepping.swap(true, Ordering::AcqRel) {
+            return Err(misused());
+        }
+        let _stepping = Stepping(self);
         let mut inner = self.inner.lock();
         let outcome = inner.step(&self.db, &self.sql);
+        self.columns.store(inner.compiled.columns.len() as i32, Ordering::Release);
+        self.is_read_only.store(inner.compiled.is_read_only, Ordering::Release);
         inner.last = outcome.clone().map(|_| ());
         if !matches!(outcome, Ok(ROW)) {
             inner.running = None;
@@ -104,7 +148,9 @@ impl sqlite3_stmt {
     /// Forgets rows that come. Gives how the last step ended.
     pub fn reset(&self) -> c_int {
         let last = {
-            let mut inner = self.inner.lock();
+            let Some(mut inner) = self.look() else {
+                return self.db.note(Err(failed(MISUSE, "bad parameter or other API misuse")));
+            };
             inner.running = None;
             inner.row.clear();
             inner.has_row = false;
@@ -486,14 +532,12 @@ fn prepare_bytes(
         if all.len() > limit {
             return Err(failed(crate::failure::TOOBIG, "string or blob too big"));
         }
-        let text = match std::str::from_utf8(all) {
-            Ok(text) => std::borrow::Cow::Borrowed(text),
-            Err(_) => String::from_utf8_lossy(all),
-        };
-        let (statement, used) = prepare(db, &text).inspect_err(|_| put(tail, sql.wrapping_add(all.len())))?;
+        let past = |_: &Failure| put(tail, sql.wrapping_add(all.len()));
+        let text = std::str::from_utf8(all)
+            .map_err(|_| failed(crate::failure::MISMATCH, crate::value::NOT_UTF8))
+            .inspect_err(past)?;
+        let (statement, used) = prepare(db, text).inspect_err(past)?;
         put(place, statement);
-        // A text that is no UTF-8 may have other lengths.
-        let used = if text.len() == all.len() { used } else { all.len() };
         put(tail, sql.wrapping_add(used));
         Ok(OK)
     })
@@ -510,6 +554,9 @@ pub type S<'a> = Handle<'a, sqlite3_stmt>;
 fn finalize(pointer: *mut sqlite3_stmt) -> c_int {
     let Some(statement) = behind(pointer) else { return OK };
     let db = Arc::clone(&statement.db);
+    if statement.is_stepping.load(Ordering::Acquire) {
+        return db.note(Err(failed(MISUSE, "bad parameter or other API misuse")));
+    }
     let code = statement.reset();
     db.statements.lock().retain(|known| *known != pointer as usize);
     release(pointer);
@@ -575,7 +622,7 @@ export! {
     /// The text of a statement with the values that are bound; the program frees it.
     fn sqlite3_expanded_sql(statement: S<'_>) -> *mut c_char [std::ptr::null_mut()] {
         let Some(statement) = statement else { return std::ptr::null_mut() };
-        let text = statement.expanded();
+        let Some(text) = statement.expanded() else { return std::ptr::null_mut() };
         let limit = crate::connection::sqlite3_limit(behind(statement.db.handle.load(Ordering::Acquire)), 0, -1);
         if usize::try_from(limit).is_ok_and(|limit| text.len() > limit) {
             return std::ptr::null_mut();
@@ -590,23 +637,23 @@ export! {
 
     /// Whether a statement changes nothing in a file.
     fn sqlite3_stmt_readonly(statement: S<'_>) -> c_int [1] {
-        statement.map_or(1, |statement| c_int::from(statement.inner.lock().compiled.is_read_only))
+        statement.map_or(1, |statement| c_int::from(statement.is_read_only.load(Ordering::Acquire)))
     }
 
     /// 1 for EXPLAIN, 2 for EXPLAIN QUERY PLAN.
     fn sqlite3_stmt_isexplain(statement: S<'_>) -> c_int [0] {
-        statement.map_or(0, |statement| statement.inner.lock().compiled.explains)
+        statement.map_or(0, |statement| statement.explains)
     }
 
     /// Whether a statement was run and not reset.
     fn sqlite3_stmt_busy(statement: S<'_>) -> c_int [0] {
-        statement.map_or(0, |statement| c_int::from(statement.inner.lock().running.is_some()))
+        statement.map_or(0, |statement| c_int::from(statement.look().is_none_or(|inner| inner.running.is_some())))
     }
 
     /// Counters of a statement; but for how often it ran, 0.
     fn sqlite3_stmt_status(statement: S<'_>, which: c_int, _reset: c_int) -> c_int [0] {
         const VM_STEP: c_int = 4;
-        statement.map_or(0, |statement| if which == VM_STEP { statement.inner.lock().steps } else { 0 })
+        statement.map_or(0, |statement| if which == VM_STEP { statement.look().map_or(0, |inner| inner.steps) } else { 0 })
     }
 
     /// Whether a text ends with a complete statement.
@@ -630,9 +677,11 @@ fn prepare_wide(
     put(place, std::ptr::null_mut());
     let (Some(db), Some(text)) = (of(connection), utf16_of(sql, bytes)) else { return MISUSE };
     db.guard(|| {
-        let (statement, used) = prepare(db, &text)?;
+        // A length may count the NUL.
+        let text = text.split('\0').next().unwrap_or_default();
+        let (statement, used) = prepare(db, text)?;
         put(place, statement);
-        let units = text.get(..used).unwrap_or(&text).encode_utf16().count();
+        let units = text.get(..used).unwrap_or(text).encode_utf16().count();
         put(tail, sql.cast::<u16>().wrapping_add(units).cast());
         Ok(OK)
     })

@@ -1,6 +1,6 @@
 //! Values: what columns give and functions are given, in the forms that programs ask for.
 
-use crate::failure::export;
+use crate::failure::{MISMATCH, Outcome, export, failed};
 use crate::pointers::{Handle, release, slice_of};
 use inlay::Value;
 use inlay::types::nearest::nearest_f64;
@@ -130,7 +130,7 @@ impl Cell {
         match self {
             Self::Null => "NULL".to_string(),
             Self::Integer(number) => number.to_string(),
-            Self::Real(real) => real_text(*real),
+            Self::Real(real) => exact_text(*real),
             Self::Text(text) => crate::lexer::literal(text),
             Self::Blob(bytes) => {
                 let digits: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -165,6 +165,18 @@ pub fn real_text(value: f64) -> String {
     if digits.ends_with('.') {
         digits.push('0');
     }
+    format!("{digits}e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs())
+}
+
+/// A number with as many digits as it takes to read it back.
+fn exact_text(value: f64) -> String {
+    let short = real_text(value);
+    if value.is_infinite() || short.parse() == Ok(value) {
+        return short;
+    }
+    let long = format!("{value:.16e}");
+    let (digits, exponent) = long.split_once('e').unwrap_or((&long, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
     format!("{digits}e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs())
 }
 
@@ -301,16 +313,22 @@ impl sqlite3_value {
     }
 }
 
+/// What is said of a text that no value can be.
+pub const NOT_UTF8: &str = "a text that is not UTF-8 cannot be stored";
+
 /// A text of so many bytes, or up to its NUL.
-pub fn text_cell(text: *const c_char, bytes: i64) -> Cell {
+pub fn text_cell(text: *const c_char, bytes: i64) -> Outcome<Cell> {
     if text.is_null() {
-        return Cell::Null;
+        return Ok(Cell::Null);
     }
     let bytes = match usize::try_from(bytes) {
         Ok(bytes) => slice_of(text.cast(), bytes),
         Err(_) => crate::pointers::bytes_of(text).unwrap_or_default(),
     };
-    Cell::Text(String::from_utf8_lossy(bytes).into_owned())
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Ok(Cell::Text(text.to_string())),
+        Err(_) => Err(failed(MISMATCH, NOT_UTF8)),
+    }
 }
 
 type V<'a> = Handle<'a, sqlite3_value>;

@@ -1,4 +1,5 @@
 /* Small rules of SQLite's interface that programs rely on. */
+#include <locale.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,33 @@ static int rows(void *data, int count, char **values, char **names) {
         strcat(out, names[i]), strcat(out, "="), strcat(out, values[i] ? values[i] : "NULL"), strcat(out, ";");
     }
     return 0;
+}
+
+static int freed;
+static void frees(void *data) {
+    freed += 1 + (data == NULL);
+}
+
+/* What a function of the program asks of the statement that calls it does not wait for that statement. */
+static sqlite3_stmt *asked;
+static void asks(sqlite3_context *context, int count, sqlite3_value **values) {
+    char *text = sqlite3_expanded_sql(asked);
+    int fine = sqlite3_stmt_busy(asked) && sqlite3_column_count(asked) == 1 && sqlite3_stmt_readonly(asked) &&
+               sqlite3_bind_int(asked, 1, 2) == SQLITE_MISUSE && sqlite3_step(asked) == SQLITE_MISUSE;
+    (void)count, (void)values;
+    sqlite3_free(text);
+    sqlite3_result_int(context, fine);
+}
+
+/* Data of a function may be freed by one that asks for the connection's functions. */
+static void remakes(void *db) {
+    if (db != NULL) sqlite3_create_function(db, "other", 0, SQLITE_UTF8, NULL, asks, NULL, NULL);
+}
+
+static void gives_bad_text(sqlite3_context *context, int count, sqlite3_value **values) {
+    (void)count, (void)values;
+    sqlite3_result_text(context, NULL, 0, frees);
+    sqlite3_result_text(context, "a\xff", 2, SQLITE_STATIC);
 }
 
 int main(void) {
@@ -85,6 +113,51 @@ int main(void) {
     CHECK(sqlite3_complete("SELECT 1;") && !sqlite3_complete("SELECT 1") && !sqlite3_complete("SELECT ';"));
     CHECK(sqlite3_strglob("a*[b-d]?", "axxcz") == 0 && sqlite3_strlike("A_%", "abc", 0) == 0 && sqlite3_stricmp("A", "a") == 0);
     CHECK(sqlite3_table_column_metadata(db, NULL, "t", "a", &tail, NULL, NULL, NULL, NULL) == SQLITE_OK && strcmp(tail, "INTEGER") == 0);
+
+    /* Formats: the flag !, what fills, and lengths that only C has. */
+    text = sqlite3_mprintf("%!.15g|%.15g|%!.15g|%-*d|%*d|%.*f|%!.3f", 1.0, 1.0, 1e20, 3, 7, -3, 7, -2, 1.5, 1.5);
+    CHECK(strcmp(text, "1.0|1|1.0e+20|7  |7  |1.50|1.5") == 0);
+    sqlite3_free(text);
+    text = sqlite3_mprintf("%zx|%*d", sqlite3_mprintf("%s", "own"), -2147483647 - 1, 5);
+    CHECK(strcmp(text, "ownx|5") == 0);
+    sqlite3_free(text);
+    if (setlocale(LC_NUMERIC, "de_DE.UTF-8") != NULL) {
+        text = sqlite3_mprintf("%.2f", 1.5);
+        CHECK(strcmp(text, "1.50") == 0);
+        sqlite3_free(text);
+        setlocale(LC_NUMERIC, "C");
+    }
+    CHECK(sqlite3_config(SQLITE_CONFIG_GETMALLOC, out) == SQLITE_ERROR);
+    CHECK(sqlite3_strglob("*a*a*a*a*a*a*a*a*b", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa") != 0);
+    CHECK(sqlite3_strglob("*[^a-c]x", "bbdx") == 0 && sqlite3_strlike("10!%%", "10% of", '!') == 0);
+
+    /* Texts that are not UTF-8 are no values, and NULL is not freed. */
+    CHECK(sqlite3_prepare_v2(db, "SELECT ?", -1, &statement, NULL) == SQLITE_OK);
+    CHECK(sqlite3_bind_text(statement, 1, "a\xff", 2, SQLITE_STATIC) == SQLITE_MISMATCH);
+    CHECK(strcmp(sqlite3_errmsg(db), "a text that is not UTF-8 cannot be stored") == 0);
+    CHECK(sqlite3_bind_text(statement, 1, NULL, 0, frees) == SQLITE_OK && freed == 0);
+    CHECK(sqlite3_bind_blob(statement, 1, NULL, 0, frees) == SQLITE_OK && freed == 0);
+    CHECK(sqlite3_bind_text16(statement, 1, NULL, 0, frees) == SQLITE_OK && freed == 0);
+    CHECK(sqlite3_finalize(statement) == SQLITE_OK);
+    CHECK(sqlite3_prepare_v2(db, "SELECT '\xff'", -1, &statement, NULL) == SQLITE_MISMATCH && statement == NULL);
+    CHECK(sqlite3_exec(db, "SELECT '\xff'", NULL, NULL, NULL) == SQLITE_MISMATCH);
+    CHECK(sqlite3_create_function(db, "bad", 0, SQLITE_UTF8, NULL, gives_bad_text, NULL, NULL) == SQLITE_OK);
+    CHECK(sqlite3_exec(db, "SELECT bad()", NULL, NULL, NULL) == SQLITE_MISMATCH && freed == 0);
+
+    /* A statement that steps, and functions that are freed. */
+    CHECK(sqlite3_create_function(db, "asks", 0, SQLITE_UTF8, NULL, asks, NULL, NULL) == SQLITE_OK);
+    CHECK(sqlite3_prepare_v2(db, "SELECT asks() WHERE ? IS NULL", -1, &asked, NULL) == SQLITE_OK);
+    CHECK(sqlite3_step(asked) == SQLITE_ROW && sqlite3_column_int(asked, 0) == 1);
+    CHECK(sqlite3_finalize(asked) == SQLITE_OK);
+    CHECK(sqlite3_create_function_v2(db, "remade", 0, SQLITE_UTF8, db, asks, NULL, NULL, remakes) == SQLITE_OK);
+    CHECK(sqlite3_create_function_v2(db, "remade", 0, SQLITE_UTF8, NULL, NULL, NULL, NULL, NULL) == SQLITE_OK);
+
+    /* A first semicolon is no statement, and a length may count the NUL. */
+    CHECK(sqlite3_prepare_v2(db, ";SELECT 1", -1, &statement, &tail) == SQLITE_OK && statement != NULL && *tail == '\0');
+    CHECK(sqlite3_finalize(statement) == SQLITE_OK);
+    static const unsigned short wide[] = {'S', 'E', 'L', 'E', 'C', 'T', ' ', '1', 0};
+    CHECK(sqlite3_prepare16_v2(db, wide, sizeof wide, &statement, NULL) == SQLITE_OK && statement != NULL);
+    CHECK(sqlite3_finalize(statement) == SQLITE_OK);
     CHECK(sqlite3_close(db) == SQLITE_OK);
     puts("ok");
     return 0;

@@ -247,6 +247,285 @@ def test_threads_insert_into_one_file(python, tmp_path):
     assert out == "[] (400, 400, 400)\n"
 
 
+def asked(python, *statements: str, setup: str = "") -> list[str]:
+    """What each statement gives: its rows, or the text of its error."""
+    out = python(f"""
+con = sqlite3.connect(':memory:', isolation_level=None)
+{setup}
+for sql in {statements!r}:
+    try:
+        print(con.execute(sql).fetchall())
+    except sqlite3.Error as error:
+        print(error)
+""")
+    return out.splitlines()
+
+
+def test_rowid_is_the_number_of_the_table_that_is_meant(python):
+    assert asked(
+        python,
+        "CREATE TABLE t (a)",
+        "CREATE TABLE k (id INTEGER PRIMARY KEY, a)",
+        "CREATE TABLE own (rowid TEXT)",
+        "INSERT INTO t VALUES (10), (20), (30)",
+        "INSERT INTO own VALUES ('me')",
+        "INSERT INTO k (id, a) VALUES (7, 10), (8, 20) RETURNING rowid",
+        'SELECT rowid, t.rowid, [rowid], "rowid", `_rowid_`, t."oid", main.t.rowid FROM t ORDER BY a, rowid LIMIT 1',
+        "SELECT x.rowid, y.rowid FROM k AS x JOIN t y ON x.a = y.a",
+        "SELECT rowid FROM t, k",
+        'SELECT rowid, "rowid", own.rowid FROM own',
+        "SELECT a FROM t WHERE rowid IN (SELECT rowid - 6 FROM k)",
+        "SELECT max(1, rowid, 2), s.rowid FROM (SELECT rowid FROM t) AS s",
+        "DELETE FROM t WHERE t.rowid = last_insert_rowid() - 6",
+        "SELECT a FROM t",
+    )[5:] == [
+        "[(7,), (8,)]",
+        "[(1, 1, 1, 1, 1, 1, 1)]",
+        "[(7, 1), (8, 2)]",
+        "ambiguous column name: rowid",
+        "[('me', 'me', 'me')]",
+        "[(10,), (20,)]",
+        "[(2, 1), (2, 2), (3, 3)]",
+        "[]",
+        "[(10,), (30,)]",
+    ]
+
+
+def test_what_would_take_all_memory_or_stack_is_an_error(python):
+    given = asked(
+        python,
+        "SELECT zeroblob(9223372036854775807)",
+        "SELECT randomblob(1000000000000)",
+        "SELECT length(printf('%*d', 9000000000, 1)), length(printf('%.70000f', 1)), printf('%*d|', -3, 1)",
+        "SELECT " + "max(1," * 40 + "1" + ")" * 40,
+        "SELECT " + "abs(" * 9_000 + "1" + ")" * 9_000,
+        "SELECT 1 LIMIT " + "LIMIT " * 5_000,
+        "SELECT " + "abs(" * 990 + "1" + ")" * 990,
+    )
+    assert given.pop().startswith("Expression tree is too large: ")
+    assert given == [
+        "string or blob too big",
+        "string or blob too big",
+        "[(100000, 60002, '1  |')]",
+        "the arguments of max() are too long",
+        "Expression tree is too large (maximum depth 1000)",
+        "Expression tree is too large (maximum depth 1000)",
+    ]
+
+
+def test_words_that_nothing_heeds_are_refused(python):
+    given = asked(
+        python,
+        "CREATE TABLE x (a TEXT COLLATE nothing)",
+        "CREATE TABLE x (a TEXT UNIQUE ON CONFLICT REPLACE)",
+        "CREATE TABLE x (a, PRIMARY KEY (a) ON CONFLICT IGNORE)",
+        "CREATE TABLE t (a TEXT COLLATE NOCASE UNIQUE ON CONFLICT ABORT)",
+        "UPDATE OR IGNORE t SET a = 'x'",
+        "PRAGMA case_sensitive_like = 1",
+        "PRAGMA ignore_check_constraints = ON",
+        "INSERT INTO t VALUES ('b')",
+        "SELECT a = 'B', a COLLATE BINARY = 'B' FROM t",
+        "CREATE VIEW v AS SELECT f(1)",
+        "CREATE INDEX i ON t (f(a))",
+        "CREATE VIEW v AS SELECT * FROM pragma_table_info('t')",
+        "CREATE TABLE made AS SELECT f(1) AS x",
+        setup="con.create_function('f', 1, lambda x: x, deterministic=True)",
+    )
+    assert given == [
+        "no such collation sequence: nothing",
+        "ON CONFLICT REPLACE of a key or column is not supported by Inlay",
+        "ON CONFLICT IGNORE of a key or column is not supported by Inlay",
+        "[]",
+        "UPDATE OR IGNORE is not supported by Inlay",
+        "PRAGMA case_sensitive_like is not supported by Inlay",
+        "PRAGMA ignore_check_constraints is not supported by Inlay",
+        "[]",
+        "[(1, 0)]",
+        "f() of the program cannot be used in a definition",
+        "f() of the program cannot be used in a definition",
+        "pragma_table_info cannot be used in a definition",
+        "[]",
+    ]
+
+
+def test_checks_find_what_is_wrong(python):
+    assert asked(
+        python,
+        "CREATE TABLE p (id INTEGER PRIMARY KEY)",
+        "CREATE TABLE c (x REFERENCES p)",
+        "INSERT INTO p VALUES (1)",
+        "INSERT INTO c VALUES (1), (2), (NULL)",
+        "PRAGMA foreign_key_check",
+        "PRAGMA integrity_check",
+    )[4:] == ["[('c', 2, 'p', 0)]", "[('ok',)]"]
+
+
+def test_texts_of_what_is_made_stay_true(python):
+    assert asked(
+        python,
+        "CREATE TABLE t (a)",
+        "CREATE INDEX i ON t (a)",
+        "CREATE INDEX IF NOT EXISTS i ON u (b)",
+        "CREATE VIEW v AS SELECT 1",
+        "CREATE VIEW IF NOT EXISTS v AS SELECT 2",
+        "ATTACH ':memory:' AS other",
+        "CREATE TABLE other.t (z)",
+        "ALTER TABLE other.t ADD COLUMN y INT",
+        "SELECT sql FROM sqlite_master",
+        "CREATE TABLE r (int INT, b INT CHECK (int > 0), UNIQUE (int))",
+        "ALTER TABLE r RENAME COLUMN int TO n",
+        "SELECT sql FROM sqlite_master WHERE name = 'r'",
+        'CREATE TABLE made AS SELECT 1 AS "a b"',
+        "SELECT sql FROM sqlite_master WHERE name = 'made'",
+    )[8:] == [
+        "[('CREATE TABLE t (a)',), ('CREATE INDEX i ON t (a)',), ('CREATE VIEW v AS SELECT 1',)]",
+        "[]",
+        "[]",
+        "[('CREATE TABLE r (n INT, b INT CHECK (n > 0), UNIQUE (n))',)]",
+        "[]",
+        "[('CREATE TABLE made(\"a b\" INT)',)]",
+    ]
+
+
+def test_values_of_one_statement_are_kept_as_they_are(python):
+    assert asked(
+        python,
+        "CREATE TABLE t (x)",
+        "INSERT INTO t VALUES (1.5), (2)",
+        "SELECT x FROM t",
+        "CREATE TABLE u (x)",
+        "INSERT INTO u VALUES (1), ('x')",
+        "CREATE TABLE k (id INTEGER PRIMARY KEY, a)",
+        "WITH c (x) AS (SELECT 5) INSERT INTO k (a) SELECT x FROM c",
+        "SELECT * FROM k",
+        "SELECT quote(0.1 + 0.2), quote(1.5), CAST('3.0000000000000004e-01' AS REAL) = 0.1 + 0.2",
+        "SELECT CAST(x'ff' AS TEXT)",
+        ";SELECT 1",
+    )[2:] == [
+        "[(1.5,), (2.0,)]",
+        "[]",
+        "column u.x of type BIGINT cannot hold 'x'",
+        "[]",
+        "[]",
+        "[(1, 5)]",
+        "[('3.0000000000000004e-01', '1.5', 1)]",
+        "a text that is not UTF-8 cannot be stored",
+        "[(1,)]",
+    ]
+    out = python("""
+        con.execute("CREATE TABLE w (a INTEGER, b TEXT)")
+        try:
+            con.execute("INSERT INTO w VALUES (:z, :z)", {"z": "01234"})
+        except sqlite3.Error as error:
+            print(error)
+        con.execute("INSERT INTO w VALUES (?, ?)", ("01234", "01234"))
+        print(con.execute("SELECT * FROM w").fetchall())
+    """)
+    assert out.splitlines() == [
+        "parameter 1 is used more than once, and column w.a needs '01234' as 1234",
+        "[(1234, '01234')]",
+    ]
+
+
+def test_the_authorizer_is_asked(python):
+    out = python("""
+        con = sqlite3.connect(":memory:", isolation_level=None)
+        con.execute("CREATE TABLE k (a)")
+        seen, answer = [], lambda code: sqlite3.SQLITE_OK
+        def authorizer(*given):
+            seen.append((given[0], given[1], given[2]))
+            return answer(given[0])
+        con.set_authorizer(authorizer)
+        for sql in ("CREATE TABLE t (b)", "CREATE INDEX i ON t (b)", "ALTER TABLE t RENAME TO u", "DROP INDEX i",
+                    "INSERT INTO u SELECT * FROM k", "DROP TABLE u", "CREATE VIEW v AS SELECT 1", "DROP VIEW v",
+                    "ATTACH ':memory:' AS o", "DETACH o", "SAVEPOINT s", "RELEASE s"):
+            seen.clear()
+            con.execute(sql)
+            print(seen)
+        answer = lambda code: sqlite3.SQLITE_IGNORE if code == sqlite3.SQLITE_READ else sqlite3.SQLITE_OK
+        try:
+            print(con.execute("SELECT a FROM k").fetchall())
+        except sqlite3.Error as error:
+            print(error)
+    """)
+    assert out.splitlines() == [
+        "[(2, 't', None)]",
+        "[(1, 'i', 't')]",
+        "[(26, 'main', 't')]",
+        "[(10, 'i', None)]",
+        "[(18, 'u', None), (21, None, None), (20, 'k', 'a')]",
+        "[(11, 'u', None)]",
+        "[(8, 'v', None)]",
+        "[(17, 'v', None)]",
+        "[(24, ':memory:', None)]",
+        "[(25, 'o', None)]",
+        "[(32, 'BEGIN', 's')]",
+        "[(32, 'RELEASE', 's')]",
+        "access to k.a is prohibited",
+    ]
+
+
+def test_statements_read_no_files(python, tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("a,b\n1,2\n")
+    places = [f"SELECT * FROM '{path}'", f'SELECT * FROM (SELECT 1) AS o, "{path}"', f"SELECT 1 IN [{path}]"]
+    views = [f"CREATE VIEW v AS SELECT * FROM '{path}'"]
+    calls = [f"SELECT * FROM read_text('{path}')", f"SELECT * FROM \"read_csv\"('{path}')", "SELECT * FROM glob('/*')"]
+    given = asked(
+        python,
+        *places,
+        *views,
+        *calls,
+        "SELECT 1 IS DISTINCT FROM 'a.b', glob('a.*', 'a.b')",
+        "WITH q AS (SELECT 2), read_y (a) AS (SELECT 1) SELECT * FROM read_y",
+    )
+    assert given == [f"no such table: {path}"] * 4 + [
+        "no such function: read_text",
+        "no such function: read_csv",
+        "no such function: glob",
+        "[(1, 1)]",
+        "[(1,)]",
+    ]
+
+
+def test_a_backup_is_whole_or_nothing(python):
+    out = python("""
+        source = sqlite3.connect(":memory:")
+        source.executescript("CREATE TABLE a (x); INSERT INTO a VALUES (1)")
+        source.executescript("CREATE TABLE b (x); INSERT INTO b VALUES (2)")
+        con.executescript("CREATE TABLE old (x); INSERT INTO old VALUES (3)")
+        def stops(*_):
+            raise ValueError
+        try:
+            source.backup(con, pages=1, progress=stops)
+        except ValueError:
+            print(con.execute("SELECT * FROM old").fetchall(), con.in_transaction)
+        source.backup(con)
+        print(con.execute("SELECT name FROM sqlite_master").fetchall(), con.execute("SELECT * FROM b").fetchall())
+    """)
+    assert out.splitlines() == ["[(3,)] False", "[('a',), ('b',)] [(2,)]"]
+
+
+def test_an_empty_file_is_not_removed(python, tmp_path):
+    path = tmp_path / "x.db"
+    path.touch()
+    with path.open("r+b") as held:
+        out = python(
+            """
+            import os
+            before = os.stat(sys.argv[1]).st_ino
+            con = sqlite3.connect(sys.argv[1])
+            con.execute("CREATE TABLE t (a)")
+            con.execute("INSERT INTO t VALUES (1)")
+            con.commit()
+            print(os.stat(sys.argv[1]).st_ino == before, con.execute("SELECT * FROM t").fetchall())
+        """,
+            str(path),
+        )
+        assert out == "True [(1,)]\n"
+        assert held.read(1) != b""
+
+
 def test_only_names_of_the_interface_are_exported():
     listed = subprocess.run(["nm", "-D", "--defined-only", str(LIBRARY)], capture_output=True, text=True, check=True)
     names = [line.split()[-1] for line in listed.stdout.splitlines()]
