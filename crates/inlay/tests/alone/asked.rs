@@ -344,7 +344,8 @@ fn casts_ask() {
     let _guard = alone();
     let (database, connection) = open();
     large_values(&connection);
-    let mut found = Found::beyond(TOLERATED, 7);
+    // What is written moves while it grows, and which of both is counted at that moment differs from run to run.
+    let mut found = Found::beyond(LARGE + 2 * MIB, 7);
     let types = [
         "VARCHAR",
         "BLOB",
