@@ -106,9 +106,10 @@ impl Connection {
     /// Another handle of the same session.
     fn handle(&self, cursor: Arc<Cursor>) -> Self {
         Self {
+            engine: self.engine.clone(),
+            last: Mutex::new(Some(cursor)),
             pending: self.pending.clone(),
             arraysize: Arc::clone(&self.arraysize),
-            ..Self::new(self.engine.clone(), Some(cursor))
         }
     }
 

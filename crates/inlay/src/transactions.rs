@@ -72,10 +72,11 @@ impl Transactions {
     /// Drops and empties the temporary tables that said so. Those that are there no more, once this is committed.
     fn end_temporary(&self, database: &Database) -> Result<Vec<ObjectId>> {
         let noted = Arc::clone(&self.session.lock().on_commit);
-        let noted = noted.lock().clone();
+        let noted = noted.lock();
         if noted.is_empty() || self.options.read_only {
             return Ok(Vec::new());
         }
+        let noted = noted.clone();
         let transaction = self.of(database, TEMPORARY)?;
         // Some were dropped, or never committed.
         let is_there = |(table, _): &(ObjectId, OnCommit)| transaction.state().table(*table).is_ok();
