@@ -133,13 +133,7 @@ pub fn updated(
     let behind = &tokens[set..];
     let mut depth = 0usize;
     let end = behind.iter().position(|token| {
-        depth = if token.is_sign("(") {
-            depth + 1
-        } else if token.is_sign(")") {
-            depth.saturating_sub(1)
-        } else {
-            depth
-        };
+        depth = token.depth_behind(depth);
         depth == 0 && token.is_any(&["where", "from", "returning", "order", "limit"])
     });
     let end = end.unwrap_or(behind.len());
@@ -223,13 +217,7 @@ fn head<'a, 't>(db: &Db, tokens: &'t [Token<'a>]) -> Outcome<Head<'a, 't>> {
     let mut depth = 0usize;
     let start = walk.at;
     let end = tokens.iter().enumerate().skip(start).position(|(index, token)| {
-        depth = if token.is_sign("(") {
-            depth + 1
-        } else if token.is_sign(")") {
-            depth.saturating_sub(1)
-        } else {
-            depth
-        };
+        depth = token.depth_behind(depth);
         let is_conflict = token.is("on") && tokens.get(index + 1).is_some_and(|next| next.is("conflict"));
         depth == 0 && (is_conflict || token.is("returning"))
     });

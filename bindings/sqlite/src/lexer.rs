@@ -46,6 +46,15 @@ impl<'a> Token<'a> {
         words.iter().any(|word| self.is(word))
     }
 
+    /// How many brackets are open behind this token, of so many before it.
+    pub fn depth_behind(&self, depth: usize) -> usize {
+        match () {
+            () if self.is_sign("(") => depth + 1,
+            () if self.is_sign(")") => depth.saturating_sub(1),
+            () => depth,
+        }
+    }
+
     pub fn is_sign(&self, sign: &str) -> bool {
         self.kind == Kind::Sign && self.text == sign
     }
