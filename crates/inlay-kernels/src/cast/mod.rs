@@ -76,6 +76,11 @@ fn cast_with(
         return done;
     }
     if !can_cast(&from, to) {
+        // Asked of the rows, not of how they are kept: NULLs beside a value that is no longer there are NULLs.
+        if input.null_count() == len {
+            *out = Vector::nulls(to.clone(), len);
+            return Ok(());
+        }
         if !or_null {
             return Err(no_cast(&from, to));
         }

@@ -128,6 +128,33 @@ fn vectors_convert_as_values_do() {
     }
 }
 
+/// Where no cast exists, a value is an error, and rows without one are NULL, in whichever way they are kept.
+#[test]
+fn nulls_convert_to_any_type_however_they_are_kept() {
+    let mut tried = 0;
+    for value in samples() {
+        let from = value.logical_type();
+        let one = Vector::from_sql_values(from.clone(), std::slice::from_ref(&value)).unwrap();
+        let none = Some(Bitmap::filled(2, false));
+        let forms = [
+            Vector::nulls(from.clone(), 2),
+            Vector::from_sql_values(from.clone(), &[Value::Null, Value::Null]).unwrap(),
+            Vector::dictionary(Dictionary::new(one), Buffer::copy_of(&[0u32, 0]), 2, none),
+            Vector::empty(from.clone()),
+        ];
+        for to in targets().iter().filter(|to| !can_cast(&from, to)) {
+            tried += 1;
+            for input in &forms {
+                let mut out = Vector::empty(to.clone());
+                cast(input, to, false, &mut out).unwrap();
+                assert_eq!((out.len(), out.null_count()), (input.len(), input.len()), "{from} to {to}");
+                assert_eq!(out.logical_type(), *to);
+            }
+        }
+    }
+    assert!(tried > 20, "{tried}");
+}
+
 #[test]
 fn values_round_and_fail_as_documented() {
     let cases = [
