@@ -1,8 +1,12 @@
 """Python's sqlite3 on Inlay: what its users rely on."""
 
+import ctypes.util
 import subprocess
+import sys
 import textwrap
 from pathlib import Path
+
+import pytest
 
 from bindings.sqlite.tests.preload import LIBRARY, interpreter, preloaded
 
@@ -524,6 +528,98 @@ def test_an_empty_file_is_not_removed(python, tmp_path):
         )
         assert out == "True [(1,)]\n"
         assert held.read(1) != b""
+
+
+def test_integers_are_compared_as_they_are_with_numbers_with_a_point(python):
+    out = python("""
+        con.execute("CREATE TABLE ids (r REAL, n INTEGER)")
+        con.execute("INSERT INTO ids VALUES (?, ?)", (9007199254740992.0, 9007199254740993))
+        for where in ("r = n", "r < n", "n = CAST(9007199254740993 AS REAL)", "r = 9007199254740993", "r = 9007199254740992"):
+            print(con.execute(f"SELECT count(*) FROM ids WHERE {where}").fetchone()[0])
+        for value in (9007199254740993, 9007199254740992, 9007199254740992.0):
+            for column in "rn":
+                print(con.execute(f"SELECT count(*) FROM ids WHERE {column} = ?", (value,)).fetchone()[0])
+        print(con.execute("DELETE FROM ids WHERE n = r").rowcount)
+    """)
+    assert out.split() == ["0", "1", "0", "0", "1", "0", "1", "1", "0", "1", "0", "0"]
+
+
+def test_the_real_library_beside_ours_is_another():
+    """Each one's own functions answer, whichever was loaded for all."""
+    real = ctypes.util.find_library("sqlite3")
+    if real is None or not LIBRARY.exists():
+        pytest.skip("SQLite's own library is not there")
+    program = f"""
+        import ctypes
+        def rows(library, sql):
+            found = []
+            shape = ctypes.CFUNCTYPE(
+                ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.POINTER(ctypes.c_char_p), ctypes.c_void_p
+            )
+            @shape
+            def row(_, count, values, names):
+                found.append([values[at] for at in range(count)])
+                return 0
+            handle = ctypes.c_void_p()
+            assert library.sqlite3_open(b":memory:", ctypes.byref(handle)) == 0
+            status = library.sqlite3_exec(handle, sql, row, None, None)
+            assert library.sqlite3_close(handle) == 0
+            return status, found
+        real = ctypes.CDLL({real!r}, mode=ctypes.RTLD_GLOBAL)
+        ours = ctypes.CDLL({str(LIBRARY)!r}, mode=ctypes.RTLD_LOCAL)
+        for library in (real, ours, real):
+            print(rows(library, b"CREATE TABLE t (a INTEGER PRIMARY KEY); INSERT INTO t VALUES (7); SELECT printf('%d', a) FROM t"))
+            print(rows(library, b"SELECT current_setting('dialect')"))
+    """
+    command = [sys.executable, "-c", textwrap.dedent(program)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        *["(0, [[b'7']])", "(1, [])"],
+        *["(0, [[b'7']])", "(0, [[b'sqlite']])"],
+        *["(0, [[b'7']])", "(1, [])"],
+    ]
+
+
+def test_a_forked_child_changes_nothing_for_its_parent(python, tmp_path):
+    out = python(
+        """
+        import os
+        con = sqlite3.connect(sys.argv[1], isolation_level=None)
+        con.execute("CREATE TABLE t (a INTEGER)")
+        con.execute("INSERT INTO t VALUES (1)")
+        open_one = con.execute("SELECT a FROM t")
+        def child(work):
+            sys.stdout.flush()
+            pid = os.fork()
+            if pid == 0:
+                try:
+                    work()
+                except sqlite3.Error as error:
+                    print(type(error).__name__, error, flush=True)
+                sys.stdout.flush()
+                os._exit(0)
+            return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        def leave():
+            sys.stdout.flush()
+            sys.exit(0)
+        works = [con.close, open_one.close, lambda: con.execute("SELECT a FROM t"), lambda: con.execute("INSERT INTO t VALUES (9)"),
+                 lambda: con.execute("BEGIN"), lambda: sqlite3.connect(":memory:").execute("SELECT 1").fetchall()]
+        print([child(work) for work in works])
+        pid = os.fork()
+        if pid == 0:
+            sys.exit(0)
+        print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), open_one.fetchall())
+        con.execute("INSERT INTO t VALUES (2)")
+        print(con.execute("SELECT a FROM t ORDER BY a").fetchall())
+        con.close()
+        print(sqlite3.connect(sys.argv[1]).execute("SELECT count(*) FROM t").fetchone())
+        """,
+        str(tmp_path / "x.db"),
+    )
+    refused = [line for line in out.splitlines() if "fork" in line]
+    assert len(refused) == 3, out
+    assert out.splitlines()[-4:] == ["[0, 0, 0, 0, 0, 0]", "0 [(1,)]", "[(1,), (2,)]", "(2,)"], out
 
 
 def test_only_names_of_the_interface_are_exported():

@@ -4,6 +4,7 @@
 //! - Numbers without a point are BIGINT, and a division by zero is NULL.
 //! - Operands of arithmetic are numbers: truth values are 0 and 1, and a text is the number that it is, or 0.
 //! - A number and a text compare as SQLite's affinities have it; a text that is no number is greater than all.
+//! - An integer and a number with a point compare as the quantities they are, not as the nearest DOUBLEs.
 //! - Columns that are neither grouped nor aggregated are those of some row of the group; beside a single MIN or MAX of the row
 //!   that has it.
 
@@ -16,6 +17,9 @@ use inlay_functions::registry::resolve_aggregate;
 use inlay_kernels::resolve::{ArgType, Dialect};
 use inlay_types::{Error, LogicalType, Result, Value};
 use std::sync::Arc;
+
+/// Below, every integer is a DOUBLE.
+const EXACT: f64 = (1u64 << 53) as f64;
 
 impl Binder<'_> {
     /// Whether the session speaks SQLite's dialect.
@@ -65,6 +69,9 @@ impl Binder<'_> {
         if operand.ty() != LogicalType::Varchar {
             return Ok(operand);
         }
+        if let Some(Value::Varchar(text)) = literal_of(&operand).filter(|_| self.sample(&operand).is_none()) {
+            return Ok(Expr::literal(leading_number(&text)));
+        }
         self.once_computed(vec![operand], |binder, values| {
             let [text] = taken(values)?;
             let number = binder.cast_of(text.clone(), LogicalType::Double, true, pos);
@@ -88,7 +95,7 @@ impl Binder<'_> {
         let (number, text, flipped) = match () {
             () if is_number(left) && is_text(right) => (left, right, false),
             () if is_text(left) && is_number(right) => (right, left, true),
-            () => return Ok(None),
+            () => return Ok(self.sqlite_numbers(op, left, right, pos)),
         };
         let compare = |number: Expr, text: Expr| match flipped {
             false => Expr::compare(op, number, text),
@@ -127,12 +134,49 @@ impl Binder<'_> {
             (None, _) => {
                 let read = self.cast_of(text.clone(), LogicalType::Double, true, pos);
                 let beyond = constant(op, flipped, number.clone());
-                let number = self.cast_to(number.clone(), LogicalType::Double, pos)?;
                 let is_unread = unread(text.clone(), read.clone());
-                let branches = vec![(beyond, pos), (compare(number, read), pos)];
+                let (one, other) = if flipped { (&read, number) } else { (number, &read) };
+                let compared = self.comparison(op, one.clone(), other.clone(), pos)?;
+                let branches = vec![(beyond, pos), (compared, pos)];
                 self.case_of(vec![is_unread], branches, pos).map(Some)
             }
         }
+    }
+
+    /// The comparison of an integer of 64 bits with a number with a point where the nearest DOUBLE may hide a difference; `None`
+    /// if they are none. What rounds to less is less; where both round to one number, this number is an integer.
+    fn sqlite_numbers(&self, op: CompareOp, left: &Expr, right: &Expr, pos: Pos) -> Option<Expr> {
+        use CompareOp as C;
+        let is_wide = |expr: &Expr| matches!(expr.ty(), LogicalType::BigInt | LogicalType::UBigInt);
+        let is_real = |expr: &Expr| matches!(expr.ty(), LogicalType::Double | LogicalType::Real);
+        let (whole, real, op) = match () {
+            () if is_wide(left) && is_real(right) => (left, right, op),
+            () if is_real(left) && is_wide(right) => (right, left, op.flipped()),
+            () => return None,
+        };
+        let is_near = |expr: &Expr| {
+            let value = literal_of(expr).filter(|_| self.sample(expr).is_none());
+            value.is_some_and(|value| value.as_f64().is_none_or(|value| value.abs() < EXACT))
+        };
+        if is_near(whole) || is_near(real) || whole.is_volatile() || real.is_volatile() {
+            return None;
+        }
+        let as_double = |expr: &Expr| match expr.ty() {
+            LogicalType::Double => expr.clone(),
+            _ => self.cast_of(expr.clone(), LogicalType::Double, false, pos),
+        };
+        let as_whole = |expr: &Expr| self.cast_of(expr.clone(), LogicalType::HugeInt, true, pos);
+        let rounded = |op: C| Expr::compare(op, as_double(whole), as_double(real));
+        let exactly = |op: C| Expr::compare(op, as_whole(whole), as_whole(real));
+        let strictly = |within: C, beyond: C| {
+            Expr::And(vec![rounded(within), Expr::Or(vec![rounded(beyond), exactly(op)])])
+        };
+        Some(match op {
+            C::Eq | C::NotDistinct => Expr::And(vec![rounded(op), exactly(op)]),
+            C::NotEq | C::Distinct => Expr::Or(vec![rounded(op), exactly(op)]),
+            C::Lt | C::LtEq => strictly(C::LtEq, C::Lt),
+            C::Gt | C::GtEq => strictly(C::GtEq, C::Gt),
+        })
     }
 
     /// Aggregates for columns that are neither grouped nor aggregated, and the columns that take their place.
@@ -174,6 +218,28 @@ impl Binder<'_> {
 
 fn literal_of(expr: &Expr) -> Option<Value> {
     if let Expr::Literal { value, .. } = expr { Some(value.clone()) } else { None }
+}
+
+/// The number that a text begins with, 0 if it begins with none.
+fn leading_number(text: &str) -> Value {
+    let text = text.trim_start();
+    let digits = |from: usize| text[from..].bytes().take_while(u8::is_ascii_digit).count();
+    let sign = |at: usize| usize::from(matches!(text.as_bytes().get(at), Some(b'+' | b'-')));
+    let whole = sign(0) + digits(sign(0));
+    if let Ok(number) = text[..whole].parse::<i64>()
+        && !matches!(text.as_bytes().get(whole), Some(b'.' | b'e' | b'E'))
+    {
+        return Value::BigInt(number);
+    }
+    let mut end = whole;
+    if text.as_bytes().get(end) == Some(&b'.') {
+        end += 1 + digits(end + 1);
+    }
+    if matches!(text.as_bytes().get(end), Some(b'e' | b'E')) {
+        let exponent = end + 1 + sign(end + 1);
+        end = if digits(exponent) == 0 { end } else { exponent + digits(exponent) };
+    }
+    text[..end].parse::<f64>().map_or(Value::BigInt(0), Value::Double)
 }
 
 /// Whether a text is there and no number.
