@@ -534,7 +534,9 @@ def test_integers_are_compared_as_they_are_with_numbers_with_a_point(python):
     out = python("""
         con.execute("CREATE TABLE ids (r REAL, n INTEGER)")
         con.execute("INSERT INTO ids VALUES (?, ?)", (9007199254740992.0, 9007199254740993))
-        for where in ("r = n", "r < n", "n = CAST(9007199254740993 AS REAL)", "r = 9007199254740993", "r = 9007199254740992"):
+        conditions = ["r = n", "r < n", "n = CAST(9007199254740993 AS REAL)"]
+        conditions += ["r = 9007199254740993", "r = 9007199254740992"]
+        for where in conditions:
             print(con.execute(f"SELECT count(*) FROM ids WHERE {where}").fetchone()[0])
         for value in (9007199254740993, 9007199254740992, 9007199254740992.0):
             for column in "rn":
@@ -567,8 +569,9 @@ def test_the_real_library_beside_ours_is_another():
             return status, found
         real = ctypes.CDLL({real!r}, mode=ctypes.RTLD_GLOBAL)
         ours = ctypes.CDLL({str(LIBRARY)!r}, mode=ctypes.RTLD_LOCAL)
+        script = b"CREATE TABLE t (a INTEGER PRIMARY KEY); INSERT INTO t VALUES (7); SELECT printf('%d', a) FROM t"
         for library in (real, ours, real):
-            print(rows(library, b"CREATE TABLE t (a INTEGER PRIMARY KEY); INSERT INTO t VALUES (7); SELECT printf('%d', a) FROM t"))
+            print(rows(library, script))
             print(rows(library, b"SELECT current_setting('dialect')"))
     """
     command = [sys.executable, "-c", textwrap.dedent(program)]
@@ -603,8 +606,9 @@ def test_a_forked_child_changes_nothing_for_its_parent(python, tmp_path):
         def leave():
             sys.stdout.flush()
             sys.exit(0)
-        works = [con.close, open_one.close, lambda: con.execute("SELECT a FROM t"), lambda: con.execute("INSERT INTO t VALUES (9)"),
-                 lambda: con.execute("BEGIN"), lambda: sqlite3.connect(":memory:").execute("SELECT 1").fetchall()]
+        works = [con.close, open_one.close, lambda: sqlite3.connect(":memory:").execute("SELECT 1").fetchall()]
+        statements = ["SELECT a FROM t", "INSERT INTO t VALUES (9)", "BEGIN"]
+        works += [lambda sql=sql: con.execute(sql) for sql in statements]
         print([child(work) for work in works])
         pid = os.fork()
         if pid == 0:
