@@ -5,7 +5,7 @@ use crate::host;
 use inlay::types::datetime::{
     MICROS_PER_DAY, MICROS_PER_SECOND, days_from_civil, is_finite_timestamp, is_timestamp,
 };
-use inlay::types::{Decimal, Field, Interval, LogicalType, TimeTz};
+use inlay::types::{Decimal, Field, Interval, LogicalType, MAX_NESTING, TimeTz};
 use inlay::{ParameterShape, Parameters, Value};
 use pyo3::prelude::*;
 use pyo3::types::{
@@ -29,6 +29,31 @@ struct Mixture {
     is_there: bool,
     /// Why no kind is all of theirs.
     refused: Option<PyErr>,
+    /// How many lists and dicts are around what is read.
+    depth: usize,
+}
+
+/// What Python needs of the stack to make an error of too little.
+const STACK_LEFT_MIN: usize = 96 << 10;
+
+impl Mixture {
+    /// Reads what is inside of a list or dict; an error where it is nested too deep, or holds itself.
+    fn within<T>(&mut self, py: Python<'_>, read: impl FnOnce(&mut Self) -> PyResult<T>) -> PyResult<T> {
+        // No other stack is taken: Python knows its own by its addresses.
+        let is_low = stacker::remaining_stack().is_some_and(|left| left < STACK_LEFT_MIN);
+        if self.depth == MAX_NESTING || is_low {
+            let why = match is_low {
+                true => "deeper than the stack of this thread reaches".to_string(),
+                false => format!("more than {MAX_NESTING} levels deep"),
+            };
+            let message = format!("a list or dict that is nested {why}, or holds itself, is no value of SQL");
+            return Err(misuse(py, message));
+        }
+        self.depth += 1;
+        let read = read(self);
+        self.depth -= 1;
+        read
+    }
 }
 
 impl<'py> Given<'py> {
@@ -178,8 +203,14 @@ fn is_scalar(object: &Bound<'_, PyAny>) -> bool {
 /// One Python value as a SQL value.
 pub fn value(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Value> {
     let mut mixture = Mixture::default();
-    let value = read(py, object, &mut mixture)?;
-    mixture.refused.map_or(Ok(value), Err)
+    alone(py, object, &mut mixture)
+}
+
+/// A value whose lists have one kind each.
+fn alone(py: Python<'_>, object: &Bound<'_, PyAny>, mixture: &mut Mixture) -> PyResult<Value> {
+    let mut own = Mixture { depth: mixture.depth, ..Mixture::default() };
+    let value = read(py, object, &mut own)?;
+    own.refused.map_or(Ok(value), Err)
 }
 
 /// Like [`value`]; says whether it has a mixture in it.
@@ -208,14 +239,14 @@ fn read(py: Python<'_>, object: &Bound<'_, PyAny>, mixture: &mut Mixture) -> PyR
         return Ok(Value::Blob(bytes.extract()?));
     }
     if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
-        return list(py, object, mixture);
+        return mixture.within(py, |mixture| list(py, object, mixture));
     }
     if let Ok(dict) = object.cast::<PyDict>() {
-        return structure(py, dict, mixture);
+        return mixture.within(py, |mixture| structure(py, dict, mixture));
     }
     match temporal(py, object)? {
         Some(value) => Ok(value),
-        None => other(py, object),
+        None => mixture.within(py, |mixture| other(py, object, mixture)),
     }
 }
 
@@ -284,7 +315,7 @@ fn map(py: Python<'_>, dict: &Bound<'_, PyDict>, mixture: &mut Mixture) -> PyRes
     let (mut types, mut entries) = ((LogicalType::Null, LogicalType::Null), Vec::new());
     for item in dict.items().iter() {
         let (key, item): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
-        let (key, item) = (value(py, &key)?, read(py, &item, mixture)?);
+        let (key, item) = (alone(py, &key, mixture)?, read(py, &item, mixture)?);
         mixture.is_there |= !are_alike(&types.1, &item.logical_type());
         let wider = |known: &LogicalType, new: &Value, what: &str| {
             let new = new.logical_type();
@@ -374,7 +405,7 @@ fn timestamp(py: Python<'_>, moment: &Bound<'_, PyDateTime>) -> PyResult<Value> 
 }
 
 /// Decimals, NumPy scalars, UUIDs, and an error for everything else.
-fn other(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Value> {
+fn other(py: Python<'_>, object: &Bound<'_, PyAny>, mixture: &mut Mixture) -> PyResult<Value> {
     let class = object.get_type();
     let (module, name) = (class.module()?.to_string(), class.name()?.to_string());
     match (module.as_str(), name.as_str()) {
@@ -386,12 +417,12 @@ fn other(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Value> {
         ("numpy", "timedelta64") => timedelta64(py, object),
         // Vectors of a model, as lists; masked values are None in them.
         _ if object.hasattr("dtype")? && object.hasattr("tolist")? && object.hasattr("__len__")? => {
-            value(py, &py.import("inlay._tables")?.getattr("list_of")?.call1((object,))?)
+            alone(py, &py.import("inlay._tables")?.getattr("list_of")?.call1((object,))?, mixture)
         }
         ("numpy", _) if object.hasattr("item")? && !object.hasattr("__len__")? => {
             let item = object.call_method0("item")?;
             if !item.get_type().is(&class) {
-                return value(py, &item);
+                return alone(py, &item, mixture);
             }
             // Of numbers that Python has no type for: those of more digits than a double.
             let rounded = item.call_method0("__float__")?;

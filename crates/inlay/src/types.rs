@@ -2,6 +2,7 @@
 //! a binding needs; what else the engine has is its own.
 
 pub use inlay_types::apart::{Clock, Day, Decimal, Moment};
+pub use inlay_types::logical_type::MAX_NESTING;
 pub use inlay_types::{
     Batch, Bitmap, Buffer, Dictionary, EnumType, Error, Field, Heap, Interrupt, Interval, LogicalType,
     MemoryBudget, Native, PhysicalType, Reservation, Result, TimeTz, VECTOR_SIZE, Value, Vector,
