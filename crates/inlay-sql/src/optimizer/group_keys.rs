@@ -6,7 +6,7 @@
 //! alone, as `GROUP BY x, x - 1`, and constants are computed once per group, behind the aggregation.
 
 use super::column_set::ColumnSet;
-use super::properties::{as_column, as_column_equality, is_pass_through};
+use super::properties::{as_column, as_column_equality, is_pass_through, not_null_columns};
 use super::rewrite::with_stack;
 use crate::plan::{AggregateExpr, ColumnId, Columns, Expr, JoinKind, Plan};
 use inlay_kernels::{AggregateFunction, AggregateKind};
@@ -107,8 +107,13 @@ pub(super) fn dependencies(plan: &Plan, found: &mut Vec<Dependency>) {
                     equal(conditions);
                     dependencies(right, found);
                 }
-                // Where there is no partner all columns of the right are NULL, so what holds in it still holds.
-                JoinKind::Left | JoinKind::Single => dependencies(right, found),
+                // Where there is no partner all columns of the right are NULL: what is never NULL beside a partner still
+                // determines others, a constant or a column that may be NULL beside one does not.
+                JoinKind::Left | JoinKind::Single => {
+                    let (mut below, never_null) = (Vec::new(), not_null_columns(right));
+                    dependencies(right, &mut below);
+                    found.extend(below.into_iter().filter(|d| d.determines.intersects(&never_null)));
+                }
                 JoinKind::Semi | JoinKind::Anti | JoinKind::Mark(_) => {}
                 JoinKind::Full => return,
             }
