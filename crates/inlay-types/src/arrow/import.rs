@@ -5,7 +5,8 @@
 //! that a scan converts in parallel and only what it reads.
 //!
 //! The producer is trusted for pointers and lengths, as the interface demands. What it computes (string offsets,
-//! views, dictionary codes) is checked, because a wrong one would end up far from here. Text is taken to be UTF-8.
+//! views, dictionary codes, the bytes of texts) is checked, because a wrong one would end up far from here: a text that is not UTF-8
+//! would be stored, and make its table unreadable.
 
 #![expect(unsafe_code, reason = "arrays of the C data interface are taken over")]
 
@@ -581,7 +582,30 @@ impl Rows<'_> {
         } else {
             Heap::default()
         };
+        if self.is_text() && !data.is_ascii() {
+            self.check_texts(&mut views, &heap)?;
+        }
         Ok(self.flat(Buffer::from_vec(views), heap))
+    }
+
+    fn is_text(&self) -> bool {
+        self.ty != LogicalType::Blob
+    }
+
+    /// Refuses texts that are not UTF-8; what stands in NULL rows is anything.
+    fn check_texts(&self, views: &mut [View], heap: &Heap) -> Result<()> {
+        for (row, view) in views.iter_mut().enumerate() {
+            if std::str::from_utf8(view.bytes(heap.buffers())).is_err() {
+                if !self.is_null(row) {
+                    let what = format!("has a text that is not UTF-8 in row {} of a batch", row + 1);
+                    return Err(malformed(&self.column.name, &what).with_hint(
+                        "bytes are kept as they are in an array of the type binary, which is BLOB",
+                    ));
+                }
+                *view = View::EMPTY;
+            }
+        }
+        Ok(())
     }
 
     fn views(self) -> Result<Vector> {
@@ -592,8 +616,14 @@ impl Rows<'_> {
             let size = sizes.get(view.buffer() as usize).copied().unwrap_or(0);
             view.offset() as usize + view.len() <= size
         };
-        let clean =
-            |view: &View| if view.is_inline() { same_view(view, &trimmed(*view)) } else { fits(view) };
+        let is_text = self.is_text();
+        let clean = |view: &View| {
+            let is_whole = match view.is_inline() {
+                true => same_view(view, &trimmed(*view)),
+                false => fits(view) && has_own_prefix(view, &heap),
+            };
+            is_whole && (!is_text || std::str::from_utf8(view.bytes(heap.buffers())).is_ok())
+        };
         if data.typed::<View>().iter().all(clean) {
             return Ok(self.flat(data, heap));
         }
@@ -608,7 +638,15 @@ impl Rows<'_> {
                     &self.column.name,
                     "has a string view that points outside of its buffers",
                 ));
+            } else if !has_own_prefix(view, &heap) {
+                return Err(malformed(
+                    &self.column.name,
+                    "has a string view whose first bytes are not those of its text",
+                ));
             }
+        }
+        if is_text {
+            self.check_texts(&mut views, &heap)?;
         }
         Ok(self.flat(Buffer::from_vec(views), heap))
     }
@@ -701,6 +739,11 @@ fn trimmed(view: View) -> View {
     let text = u128::from(view.head >> 32) | u128::from(view.tail) << 32;
     let text = text & ((1u128 << (view.len() * 8)) - 1);
     View { head: view.len() as u64 | (text as u64) << 32, tail: (text >> 32) as u64 }
+}
+
+/// Whether a long view begins as its text does.
+fn has_own_prefix(view: &View, heap: &Heap) -> bool {
+    view.bytes(heap.buffers()).starts_with(&view.prefix())
 }
 
 fn same_view(left: &View, right: &View) -> bool {
