@@ -25,6 +25,8 @@ struct Followed {
     identity: FileIdentity,
     file: Arc<dyn DiskFile>,
     chain: Chain,
+    /// Whether what is behind the end was looked at.
+    is_examined: bool,
 }
 
 /// How far a reader came.
@@ -35,8 +37,8 @@ pub enum Poll {
     /// The log begins after what the reader knows: a checkpoint took the rest into the database file, whose newest
     /// root has to be read, and [`WalReader::advance_to`] be called with its number.
     Behind,
-    /// The log is not that of the file, or lacks what the file says it has. Both change while they are read: to be believed
-    /// when it stays so.
+    /// The log is not that of the file, is damaged, or lacks what the file says it has. Both change while they are read: to be
+    /// believed when it stays so.
     Unfit(Error),
 }
 
@@ -77,13 +79,27 @@ impl WalReader {
             return Ok(Poll::Behind);
         }
         let mut scanner = Scanner::new(&*open.file, &self.name, open.chain)?;
-        while let Step::Record(body) = scanner.next()? {
-            let lsn = scanner.chain.last_lsn;
-            if lsn > self.lsn {
-                visit(lsn, &body)?;
-                self.lsn = lsn;
+        loop {
+            match scanner.next()? {
+                Step::Record(body) => {
+                    let lsn = scanner.chain.last_lsn;
+                    if lsn > self.lsn {
+                        visit(lsn, &body)?;
+                        self.lsn = lsn;
+                    }
+                    open.chain = scanner.chain;
+                }
+                Step::Damaged => return Ok(Poll::Unfit(scanner.damage())),
+                Step::Incomplete if open.is_examined => break,
+                // Once: what comes later was written while this read along.
+                Step::Incomplete => match scanner.expect_torn() {
+                    Ok(()) => {
+                        open.is_examined = true;
+                        break;
+                    }
+                    Err(damage) => return Ok(Poll::Unfit(damage)),
+                },
             }
-            open.chain = scanner.chain;
         }
         Ok(self.end("ends before them"))
     }
@@ -116,7 +132,7 @@ impl WalReader {
         let Some(header) = read_header(&*file, &self.name)? else { return Ok(None) };
         let chain = Chain::new(header);
         if self.tie.fits(&header) {
-            self.open = Some(Followed { identity: file.identity(), file, chain });
+            self.open = Some(Followed { identity: file.identity(), file, chain, is_examined: false });
             return Ok(None);
         }
         let is_blank = Scanner::new(&*file, &self.name, chain)?.is_blank()?;
