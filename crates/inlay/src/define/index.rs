@@ -7,6 +7,7 @@ use crate::result::QueryResult;
 use crate::text::same_name;
 use inlay_catalog::TableSchema;
 use inlay_sql::plan::statement::{ColumnSource as Source, CreateIndex};
+use inlay_storage::Deferral;
 use inlay_storage::store::{IndexDefinition, Object, ObjectId, Transaction};
 use inlay_storage::table::{Alteration, ColumnSource};
 use inlay_types::{Error, Result};
@@ -114,11 +115,14 @@ fn drop_key(transaction: &Transaction, index: &IndexDefinition) -> Result<()> {
     transaction.alter_table(index.table, Alteration::of_schema(schema)).map(|_| ())
 }
 
-/// Whether columns, in any order, are a key.
+/// Whether columns, in any order, are a key that a foreign key may refer to.
 fn has_key(schema: &TableSchema, names: &[String]) -> bool {
     schema.all_keys().iter().any(|key| {
         let is_named =
             |&column: &usize| names.iter().any(|name| same_name(name, &schema.columns[column].name));
-        key.len() == names.len() && schema.is_visible_key(key) && key.iter().all(is_named)
+        key.len() == names.len()
+            && schema.is_visible_key(key)
+            && schema.deferral(key) == Deferral::Never
+            && key.iter().all(is_named)
     })
 }
