@@ -20,6 +20,7 @@ mod checkpoint;
 mod commit;
 mod definition;
 mod directory;
+mod forked_map;
 mod history;
 mod intents;
 mod log;

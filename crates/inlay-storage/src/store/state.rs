@@ -1,12 +1,13 @@
 //! All objects of a database at one moment: an immutable value that commits replace and readers share.
 
 use super::definition::{Definition, DefinitionKind};
+use super::forked_map::ForkedMap;
 use super::object::{IndexDefinition, Object, ObjectId, TableSlot};
 use crate::table::Table;
 use inlay_types::{Error, Result};
 use parking_lot::Mutex;
 use std::any::Any;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Stands for what a state defines. As long as two states have the same one, the same names mean the same objects, with the
@@ -34,22 +35,22 @@ impl std::fmt::Debug for Kept {
     }
 }
 
-/// The objects of a database. Cloning copies a pointer per object and shares the names.
+/// The objects of a database. A clone shares them all.
 #[derive(Clone, Debug, Default)]
 pub struct State {
     /// The last commit that is part of it.
     pub(crate) lsn: u64,
     /// How often commits had been taken back when that one was made: it tells numbers apart that were given twice.
     pub(crate) epoch: usize,
-    objects: HashMap<ObjectId, Object>,
+    objects: ForkedMap<ObjectId, Object>,
     /// Lower-case names of tables, views and sequences.
-    relations: Arc<HashMap<String, ObjectId>>,
+    relations: ForkedMap<String, ObjectId>,
     /// Lower-case names of indexes.
-    indexes: Arc<HashMap<String, ObjectId>>,
+    indexes: ForkedMap<String, ObjectId>,
     /// Kinds and lower-case names of definitions.
-    definitions: Arc<HashMap<(DefinitionKind, String), ObjectId>>,
+    definitions: ForkedMap<(DefinitionKind, String), ObjectId>,
     /// Numbers of the indexes of tables.
-    indexes_of: Arc<HashMap<ObjectId, Vec<ObjectId>>>,
+    indexes_of: ForkedMap<ObjectId, Vec<ObjectId>>,
     /// A new one after each change of anything but rows.
     catalog: Arc<CatalogMark>,
     kept: Kept,
@@ -168,12 +169,12 @@ impl State {
     fn enter_name(&mut self, object: &Object) {
         let (id, key) = (object.id(), name_key(object.name()));
         match object {
-            Object::Index(_) => drop(Arc::make_mut(&mut self.indexes).insert(key, id)),
+            Object::Index(_) => self.indexes.insert(key, id),
             Object::Definition(definition) => {
-                Arc::make_mut(&mut self.definitions).insert((definition.kind, key), id);
+                self.definitions.insert((definition.kind, key), id);
             }
             Object::Table(_) | Object::View(_) | Object::Sequence(_) => {
-                Arc::make_mut(&mut self.relations).insert(key, id);
+                self.relations.insert(key, id);
             }
         }
     }
@@ -184,12 +185,12 @@ impl State {
         }
         let key = name_key(object.name());
         match object {
-            Object::Index(_) => drop(Arc::make_mut(&mut self.indexes).remove(&key)),
+            Object::Index(_) => drop(self.indexes.remove(&key)),
             Object::Definition(definition) => {
-                Arc::make_mut(&mut self.definitions).remove(&(definition.kind, key));
+                self.definitions.remove(&(definition.kind, key));
             }
             Object::Table(_) | Object::View(_) | Object::Sequence(_) => {
-                Arc::make_mut(&mut self.relations).remove(&key);
+                self.relations.remove(&key);
             }
         }
     }
@@ -204,7 +205,9 @@ impl State {
         if let Object::Index(index) = &object
             && !self.indexes_of(index.table).any(|known| known.id == id)
         {
-            Arc::make_mut(&mut self.indexes_of).entry(index.table).or_default().push(id);
+            let mut ids = self.indexes_of.get(&index.table).cloned().unwrap_or_default();
+            ids.push(id);
+            self.indexes_of.insert(index.table, ids);
         }
         let old =
             self.objects.get(&id).filter(|old| name_key(old.name()) != name_key(object.name())).cloned();
@@ -230,9 +233,12 @@ impl State {
         self.forget_name(&object);
         self.objects.remove(&id);
         if let Object::Index(index) = &object
-            && let Some(ids) = Arc::make_mut(&mut self.indexes_of).get_mut(&index.table)
+            && let Some(mut ids) = self.indexes_of.remove(&index.table)
         {
             ids.retain(|known| *known != id);
+            if !ids.is_empty() {
+                self.indexes_of.insert(index.table, ids);
+            }
         }
         Some(object)
     }
