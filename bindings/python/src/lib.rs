@@ -39,6 +39,7 @@ mod result;
 mod rows;
 mod scanned;
 mod shell;
+mod stack;
 mod texts;
 
 // What driver managers of ADBC look for.

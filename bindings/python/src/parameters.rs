@@ -2,6 +2,7 @@
 
 use crate::errors::{misuse, unwrapped};
 use crate::host;
+use crate::stack;
 use inlay::types::datetime::{
     MICROS_PER_DAY, MICROS_PER_SECOND, days_from_civil, is_finite_timestamp, is_timestamp,
 };
@@ -33,14 +34,10 @@ struct Mixture {
     depth: usize,
 }
 
-/// What Python needs of the stack to make an error of too little.
-const STACK_LEFT_MIN: usize = 96 << 10;
-
 impl Mixture {
     /// Reads what is inside of a list or dict; an error where it is nested too deep, or holds itself.
     fn within<T>(&mut self, py: Python<'_>, read: impl FnOnce(&mut Self) -> PyResult<T>) -> PyResult<T> {
-        // No other stack is taken: Python knows its own by its addresses.
-        let is_low = stacker::remaining_stack().is_some_and(|left| left < STACK_LEFT_MIN);
+        let is_low = stack::is_low();
         if self.depth == MAX_NESTING || is_low {
             let why = match is_low {
                 true => "deeper than the stack of this thread reaches".to_string(),

@@ -295,6 +295,17 @@ fn at(py: Python<'_>, shown: &Shown, vector: &Vector, index: usize) -> PyResult<
 /// A value as an object: lists and arrays as lists, structs and maps as dicts (a row without names as a tuple), a union
 /// as the value it holds, other types as columns of them give.
 pub fn object(py: Python<'_>, shown: &Shown, value: &Value) -> PyResult<Py<PyAny>> {
+    let is_nested = matches!(
+        value,
+        Value::List { .. }
+            | Value::Array { .. }
+            | Value::Struct { .. }
+            | Value::Map { .. }
+            | Value::Union { .. }
+    );
+    if is_nested {
+        crate::stack::check(py, "an object")?;
+    }
     match value {
         Value::Null => Ok(py.None()),
         Value::List { values, .. } | Value::Array { values, .. } => {

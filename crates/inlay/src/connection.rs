@@ -30,7 +30,7 @@ use inlay_exec::{Priority, PriorityCell, Progress, QueryProgress, Team};
 use inlay_sql::parser::ast;
 use inlay_sql::with_statement_stack;
 use inlay_types::limits::{self, Limits};
-use inlay_types::{Error, Interrupt, Interrupts, Result};
+use inlay_types::{Error, Interrupt, Interrupts, MemoryBudget, Result};
 use parking_lot::{Mutex, RwLock};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -87,6 +87,7 @@ struct Shared {
     /// Until the session is closed: the last one that closes, closes the file.
     database: RwLock<Option<Database>>,
     session: Mutex<Session>,
+    budget: MemoryBudget,
     priority: PriorityCell,
     host_settings: HostSettings,
     interrupts: Interrupts,
@@ -147,6 +148,7 @@ impl Connection {
         let shared = Arc::new(Shared {
             priority: session.settings.priority.clone(),
             host_settings: session.settings.host.clone(),
+            budget: database.budget().clone(),
             database: RwLock::new(Some(database)),
             interrupts: Interrupts::default(),
             progress: Arc::clone(&session.progress),
@@ -262,7 +264,7 @@ impl Connection {
     ) -> Result<QueryResult> {
         self.guarded(
             |session, interrupt| {
-                let text = session.texts.get(sql)?;
+                let text = session.texts.get(sql, &self.0.budget)?;
                 extent.check(&text)?;
                 self.runs(Running::new(&text));
                 let host = host.map(|host| &**host);
@@ -298,7 +300,7 @@ impl Connection {
     ) -> Result<QueryResult> {
         self.guarded(
             |session, interrupt| {
-                let text = session.texts.get(sql)?;
+                let text = session.texts.get(sql, &self.0.budget)?;
                 self.runs(Running::new(&text));
                 let parameters = &Parameters::default();
                 let host = host.map(|host| &**host);
@@ -367,7 +369,7 @@ impl Connection {
         if !begins {
             return Ok(());
         }
-        let begin = session.texts.get("BEGIN")?;
+        let begin = session.texts.get("BEGIN", &self.0.budget)?;
         let parameters = &Parameters::default();
         let given = Given { parameters, streaming: None, text: None, ..given };
         begin

@@ -12,7 +12,8 @@ use inlay_sql::parser::ast::Statement;
 use inlay_sql::plan::statement::TransactionModes;
 use inlay_storage::Deferral;
 use inlay_types::interrupt::InterruptPoll;
-use inlay_types::{Error, Interrupt, LogicalType, Result, Value};
+use inlay_types::limits::{self, Limits};
+use inlay_types::{Error, Interrupt, LogicalType, MemoryBudget, Reservation, Result, Value};
 use parking_lot::{MappedMutexGuard, Mutex, MutexGuard};
 use std::any::Any;
 use std::collections::HashMap;
@@ -142,6 +143,7 @@ pub(crate) struct Text {
     pub is_prepared: bool,
     /// Of its only statement.
     pub plans: PlanSlot,
+    _held: Option<Reservation>,
 }
 
 /// What the plan cache keeps of a text, which it alone knows (`kept`).
@@ -159,12 +161,26 @@ impl PlanSlot {
 }
 
 impl Text {
-    /// Reads a text. `is_prepared`: it was prepared because it is going to be repeated.
-    pub fn parse(sql: &str, is_prepared: bool) -> Result<Arc<Self>> {
-        let statements = inlay_sql::parser::parse_statements(sql)?.into();
-        Ok(Arc::new(Self { sql: sql.into(), statements, is_prepared, plans: PlanSlot::default() }))
+    /// Reads a text. `is_prepared`: it was prepared because it is going to be repeated. What a long one takes is asked of the budget.
+    pub fn parse(sql: &str, is_prepared: bool, budget: &MemoryBudget) -> Result<Arc<Self>> {
+        let read = || inlay_sql::parser::parse_counted(sql);
+        let (statements, held) = match sql.len() < LONG_TEXT {
+            true => read()?,
+            false => limits::with(Limits::new(budget.clone(), Interrupt::default()), read)?,
+        };
+        let statements = statements.into();
+        Ok(Arc::new(Self {
+            sql: sql.into(),
+            statements,
+            is_prepared,
+            plans: PlanSlot::default(),
+            _held: held,
+        }))
     }
 }
+
+/// A text of so many bytes may have so many statements that their memory counts.
+const LONG_TEXT: usize = 1 << 14;
 
 /// The texts that were run last, the newest at the end.
 #[derive(Default)]
@@ -172,7 +188,7 @@ pub(crate) struct Texts(Vec<Arc<Text>>);
 
 impl Texts {
     /// A text, parsed now unless it was before.
-    pub fn get(&mut self, sql: &str) -> Result<Arc<Text>> {
+    pub fn get(&mut self, sql: &str, budget: &MemoryBudget) -> Result<Arc<Text>> {
         let found = self.0.iter().rposition(|text| *text.sql == *sql);
         if let Some(position) = found {
             if position + 1 < self.0.len() {
@@ -182,7 +198,7 @@ impl Texts {
                 return Ok(Arc::clone(text));
             }
         }
-        let text = Text::parse(sql, false)?;
+        let text = Text::parse(sql, false, budget)?;
         if sql.len() <= TEXT_BYTES_MAX / 4 {
             let mut bytes: usize = self.0.iter().map(|text| text.sql.len()).sum::<usize>() + sql.len();
             while bytes > TEXT_BYTES_MAX || self.0.len() == TEXTS_MAX {

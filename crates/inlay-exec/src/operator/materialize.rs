@@ -2,6 +2,7 @@
 //! and the inputs of set operations. Rows that are read again go to files when memory is refused.
 
 use super::limit_by::ComputedRange;
+use crate::concat::concat_batches;
 use crate::context::ExecContext;
 use crate::pipeline::{Flow, Handout, Morsel, Sink, Source};
 use crate::spill::{SpillFile, SpilledRows, WORKING_MEMORY, is_refusal, string_size};
@@ -121,6 +122,13 @@ pub struct Local {
     pub(super) reservation: Option<Reservation>,
 }
 
+/// What a batch takes besides its values, which is most of one of few rows.
+const BATCH_BYTES: u64 = 256;
+
+/// Batches are joined if there are more than so many of fewer rows than these.
+const FEW_BATCHES: usize = 16;
+const FEW_ROWS: usize = VECTOR_SIZE / 8;
+
 /// Memory is reserved in steps of this many bytes.
 const RESERVED_STEP: u64 = 1 << 20;
 
@@ -133,7 +141,7 @@ impl Local {
         file: Option<&Arc<SpillFile>>,
     ) -> Result<()> {
         self.rows += batch.len() as u64;
-        let mut size = batch.columns().iter().map(owned_size).sum::<usize>() as u64;
+        let mut size = BATCH_BYTES + batch.columns().iter().map(owned_size).sum::<usize>() as u64;
         if file.is_some() {
             // Texts are counted here from now on.
             batch.let_go();
@@ -303,9 +311,41 @@ impl Sink for Materialize {
                 }
             }
         }
-        *self.buffer.reservations.lock() = collected.reservations;
+        let mut reservations = collected.reservations;
+        for piece in &mut pieces {
+            if let Piece::Memory(batches) = piece {
+                reservations.extend(join_small(batches, &self.budget));
+            }
+        }
+        *self.buffer.reservations.lock() = reservations;
         self.buffer.pieces.set(pieces).map_err(|_| Error::internal("a row buffer was filled twice"))
     }
+}
+
+/// Joins batches of few rows, which would go through everything above one by one: a UNION ALL of a shared subplan with itself
+/// has twice as many with each level. Gives what holds more memory than before.
+fn join_small(batches: &mut Vec<Batch>, budget: &MemoryBudget) -> Option<Reservation> {
+    let rows: usize = batches.iter().map(Batch::len).sum();
+    let types = batches.first().map(Batch::types).filter(|_| rows / FEW_ROWS < batches.len())?;
+    if batches.len() < FEW_BATCHES {
+        return None;
+    }
+    let row = types.iter().map(|ty| ty.physical().size() + 1).sum::<usize>();
+    let Ok(held) = budget.reserve((rows * row) as u64) else { return None };
+    let (mut joined, mut open, mut open_rows) = (Vec::new(), Vec::new(), 0);
+    for batch in batches.drain(..) {
+        open_rows += batch.len();
+        open.push(batch);
+        if open_rows >= VECTOR_SIZE {
+            joined.push(concat_batches(&types, &open));
+            (open, open_rows) = (Vec::new(), 0);
+        }
+    }
+    if !open.is_empty() {
+        joined.push(concat_batches(&types, &open));
+    }
+    *batches = joined;
+    Some(held)
 }
 
 /// Bytes of a vector's own values; heaps are usually shared with a table.

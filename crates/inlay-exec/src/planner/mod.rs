@@ -30,6 +30,7 @@ use crate::operator::sample::SampleRows;
 use crate::operator::sort::{Sort, SortOptions};
 use crate::pipeline::{DynOperator, DynSink, DynSource, Operator, Pipeline};
 use inlay_sql::plan::{AggregateExpr, ColumnId, Columns, Expr, LimitBy, Plan, SharedId, SortKey};
+use inlay_sql::with_plan_stack;
 use inlay_types::{Error, LogicalType, Result};
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -153,7 +154,7 @@ impl<'a> Planner<'a> {
     pub fn plan(mut self, plan: &Plan, output: &[ColumnId]) -> Result<PhysicalPlan> {
         let needed: Needed = output.iter().copied().collect();
         let (plan, (limit, offset)) = self.take_limit(plan);
-        let fragment = self.lower(plan, &needed, &[])?;
+        let fragment = with_plan_stack(plan, || self.lower(plan, &needed, &[]))?;
         let positions = output.iter().map(|id| fragment.layout().require(*id)).collect::<Result<_>>()?;
         let sink = Materialize::with_limit(self.context, limit, offset);
         let result = sink.buffer();
@@ -171,7 +172,7 @@ impl<'a> Planner<'a> {
     ) -> Result<Unlimited> {
         let needed: Needed = output.iter().copied().collect();
         let (plan, (limit, offset)) = self.take_limit(plan);
-        let fragment = self.lower(plan, &needed, &[])?;
+        let fragment = with_plan_stack(plan, || self.lower(plan, &needed, &[]))?;
         let positions = output.iter().map(|id| fragment.layout().require(*id)).collect::<Result<_>>()?;
         self.close(fragment, sink, RESULT_NODE);
         Ok(Unlimited { pipelines: self.pipelines, positions, limit, offset })
@@ -197,7 +198,7 @@ impl<'a> Planner<'a> {
         make_sink: impl FnOnce(Vec<usize>) -> Arc<dyn DynSink>,
     ) -> Result<Vec<Pipeline>> {
         let needed: Needed = output.iter().copied().collect();
-        let fragment = self.lower(plan, &needed, &[])?;
+        let fragment = with_plan_stack(plan, || self.lower(plan, &needed, &[]))?;
         let positions = output.iter().map(|id| fragment.layout().require(*id)).collect::<Result<_>>()?;
         self.close(fragment, make_sink(positions), RESULT_NODE);
         Ok(self.pipelines)

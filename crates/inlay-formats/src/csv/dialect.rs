@@ -48,6 +48,9 @@ pub(super) struct Split {
 /// How well a dialect fits; larger is better.
 type Score = (u64, u64, usize);
 
+/// A record of more fields is cut, which no table has columns for.
+pub(super) const FIELDS_MAX: usize = 1 << 16;
+
 impl Dialect {
     /// The dialect of a file that begins with `sample`, as far as `options` leave it open.
     pub(super) fn sniff(sample: &[u8], options: &CsvOptions) -> Self {
@@ -186,7 +189,9 @@ impl Dialect {
                 }
                 return Some(Split { next, broken });
             }
-            out.push(start..end);
+            if out.len() <= FIELDS_MAX {
+                out.push(start..end);
+            }
             if what == self.newline {
                 return Some(Split { next: found + 1, broken });
             }

@@ -2,7 +2,7 @@
 
 use super::candidates::{Candidates, DATES, MOMENTS, Types};
 use super::convert::ReadRules;
-use super::dialect::{Dialect, FieldRange};
+use super::dialect::{Dialect, FIELDS_MAX, FieldRange};
 use super::header;
 use super::options::CsvOptions;
 use super::reader::{BlockReader, check_beginning};
@@ -61,6 +61,15 @@ pub(super) fn sniff(file: &InputFile, options: &CsvOptions) -> Result<Schema> {
             records += 1;
             if usize::is_multiple_of(records, CHECKED_RECORDS) {
                 limits::check()?;
+            }
+            if fields.len() > FIELDS_MAX {
+                let message =
+                    format!("the line has more than {FIELDS_MAX} fields, which no table has columns for");
+                return Err(Error::MalformedFile {
+                    path: file.path.clone(),
+                    line: Some(options.skip + records as u64),
+                    message,
+                });
             }
             let is_blank = fields.is_empty() || fields.len() == 1 && fields[0].is_empty();
             if !is_blank && !types.add(&block.bytes, &fields, split.next - at) {

@@ -161,9 +161,9 @@ impl Binder<'_> {
         if is_near(whole) || is_near(real) || whole.is_volatile() || real.is_volatile() {
             return None;
         }
-        let as_double = |expr: &Expr| match expr.ty() {
-            LogicalType::Double => expr.clone(),
-            _ => self.cast_of(expr.clone(), LogicalType::Double, false, pos),
+        let as_double = |expr: &Expr| match expr.ty() == LogicalType::Double {
+            true => expr.clone(),
+            false => self.cast_of(expr.clone(), LogicalType::Double, false, pos),
         };
         let as_whole = |expr: &Expr| self.cast_of(expr.clone(), LogicalType::HugeInt, true, pos);
         let rounded = |op: C| Expr::compare(op, as_double(whole), as_double(real));

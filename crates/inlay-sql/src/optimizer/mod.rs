@@ -77,6 +77,11 @@ pub fn optimize(query: Query) -> Result<Query> {
 
 /// Optimizes a query as the context says.
 pub fn optimize_with(query: Query, context: &mut OptimizerContext<'_>) -> Result<Query> {
+    let is_deep = crate::is_deep(&query.plan);
+    crate::with_depth(is_deep, || passes(query, context))
+}
+
+fn passes(query: Query, context: &mut OptimizerContext<'_>) -> Result<Query> {
     let Query { mut plan, mut columns, mut output, .. } = query;
     let mut estimator = Estimator::default();
     // Between passes the statement may end: plans of long statements take their time.

@@ -53,7 +53,8 @@ pub use tables::table_names;
 
 use ast::{Pos, Statement};
 use convert::{Context, pos_of};
-use inlay_types::{Error, LogicalType, Result};
+use inlay_types::limits::Meter;
+use inlay_types::{Error, LogicalType, Reservation, Result};
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 use std::cell::{Cell, RefCell};
@@ -65,13 +66,30 @@ const PARSER_RECURSION_MAX: usize = 3000;
 const STACK_PER_TOKEN: usize = 16 << 10;
 /// Size of the stack that a statement is read on if the caller's may not suffice; pages not touched cost nothing.
 const LARGE_STACK_BYTES: usize = 128 << 20;
+/// What a statement takes in memory, at the least.
+const STATEMENT_BYTES: usize = 5 << 10;
+/// Before they are made, tokens are taken to be this long; they are copied a few times on their way.
+const CHARACTERS_PER_TOKEN: usize = 4;
+const TOKEN_COPIES: usize = 2;
 
 /// Reads all statements of `sql`. Empty statements (`;;`) are skipped, so the result may be empty.
 pub fn parse_statements(sql: &str) -> Result<Vec<Statement>> {
+    parse_counted(sql).map(|(statements, _)| statements)
+}
+
+/// The same, and what they take in memory, asked of the budget of who reads them ([`inlay_types::limits`]) and held for as long as they live.
+pub fn parse_counted(sql: &str) -> Result<(Vec<Statement>, Option<Reservation>)> {
     let masked = body::masked(sql)?;
+    let mut meter = Meter::of_rows();
+    // Tokens are most of what a text needs while it is read: one for every few characters.
+    meter.add(sql.len() / CHARACTERS_PER_TOKEN * size_of::<TokenWithSpan>())?;
     let tokens = constants::tokens_of(masked.as_deref().unwrap_or(sql))?;
+    meter.add((tokens.0.len() * size_of::<TokenWithSpan>()).saturating_mul(TOKEN_COPIES))?;
     let needed = tokens.0.len().saturating_mul(STACK_PER_TOKEN).clamp(128 << 10, LARGE_STACK_BYTES / 2);
-    stacker::maybe_grow(needed, LARGE_STACK_BYTES, || read_statements(sql, tokens))
+    let mut kept = Meter::of_rows();
+    let statements =
+        stacker::maybe_grow(needed, LARGE_STACK_BYTES, || read_statements(sql, tokens, &mut kept))?;
+    Ok((statements, kept.finish()))
 }
 
 /// Reads exactly one statement.
@@ -144,7 +162,7 @@ fn statement_ends(tokens: &[TokenWithSpan]) -> Vec<(Option<Location>, Location)>
     ends
 }
 
-fn read_statements(sql: &str, tokens: TextTokens) -> Result<Vec<Statement>> {
+fn read_statements(sql: &str, tokens: TextTokens, kept: &mut Meter) -> Result<Vec<Statement>> {
     let mut reader = reader_of(sql, tokens)?;
     let mut statements = Vec::new();
     loop {
@@ -152,6 +170,7 @@ fn read_statements(sql: &str, tokens: TextTokens) -> Result<Vec<Statement>> {
         if reader.parser.peek_token_ref().token == Token::EOF {
             return Ok(statements);
         }
+        kept.add(STATEMENT_BYTES)?;
         statements.push(reader.statement()?);
         let next = reader.parser.peek_token_ref();
         if !matches!(next.token, Token::SemiColon | Token::EOF) {

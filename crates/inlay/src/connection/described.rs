@@ -28,7 +28,7 @@ impl Connection {
     ) -> Result<Described> {
         self.guarded(
             |session, interrupt| {
-                let text = session.texts.get(sql)?;
+                let text = session.texts.get(sql, &self.0.budget)?;
                 extent.check(&text)?;
                 self.runs(super::Running::new(&text));
                 let Some((last, first)) = text.statements.split_last() else {

@@ -44,7 +44,7 @@ impl Connection {
     pub fn prepare(&self, sql: &str) -> Result<PreparedStatement> {
         self.guarded(
             |_, _| {
-                let text = Text::parse(sql, true)?;
+                let text = Text::parse(sql, true, &self.0.budget)?;
                 match &*text.statements {
                     [_] => Ok(PreparedStatement { connection: self.clone(), text }),
                     several => Err(Error::invalid_argument(format!(

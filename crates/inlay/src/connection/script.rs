@@ -36,7 +36,7 @@ pub struct Script {
 impl Connection {
     /// Reads a text, whose statements are going to be run one by one.
     pub fn script(&self, sql: &str) -> Result<Script> {
-        let text = self.guarded(|session, _| session.texts.get(sql), None)?;
+        let text = self.guarded(|session, _| session.texts.get(sql, &self.0.budget), None)?;
         Ok(Script { connection: self.clone(), text, next: 0 })
     }
 }

@@ -111,7 +111,7 @@ impl Connection {
         self.guarded(
             |session, interrupt| {
                 if is_on && session.begins_transactions && session.transaction.is_some() {
-                    let text = Text::parse("COMMIT", false)?;
+                    let text = Text::parse("COMMIT", false, &self.0.budget)?;
                     let parameters = &Parameters::default();
                     let given = Given { parameters, host: None, interrupt, streaming: None, text: None };
                     self.run_text(session, &text, given)?;
@@ -132,7 +132,7 @@ impl Connection {
                     return Err(Error::ReadOnly { message: message.to_string() });
                 }
                 let sql = sql(&session.names.catalog(&self.database()?))?;
-                let text = Text::parse(&sql, false)?;
+                let text = Text::parse(&sql, false, &self.0.budget)?;
                 let parameters = &Parameters::default();
                 let given = Given { parameters, host: None, interrupt, streaming: None, text: None };
                 self.run_text(session, &text, given).map(drop)

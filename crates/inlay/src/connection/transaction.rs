@@ -80,7 +80,7 @@ impl Connection {
         self.guarded(
             |session, interrupt| {
                 let Some(sql) = sql(session.transaction.is_some()) else { return Ok(false) };
-                let text = Text::parse(&sql, false)?;
+                let text = Text::parse(&sql, false, &self.0.budget)?;
                 let parameters = &Parameters::default();
                 let given = Given { parameters, host: None, interrupt, streaming: None, text: None };
                 self.run_text(session, &text, given)?;

@@ -11,8 +11,13 @@ use inlay_sql::binder::enum_text;
 use inlay_sql::plan::object::{CommentTarget, Define, ObjectStatement};
 use inlay_sql::plan::statement::{CreateTable, Insert, OnConflict};
 use inlay_storage::store::{Definition, DefinitionKind, IndexDefinition, Object, Transaction};
-use inlay_types::{Error, Result, Value};
+use inlay_types::limits::Meter;
+use inlay_types::{Error, Reservation, Result, Value};
 use std::sync::Arc;
+
+/// What a label of an ENUM takes, in lists, sets and texts.
+const LABEL_BYTES: usize = 160;
+const LABEL_COPIES: usize = 4;
 
 impl Run<'_> {
     /// Carries out the statements of this module.
@@ -92,7 +97,8 @@ impl Run<'_> {
             return Err(Error::Duplicate { kind: kind.name(), name });
         }
         if let Some(query) = labels {
-            sql = enum_text(&self.labels(query)?);
+            let (labels, _held) = self.labels(query)?;
+            sql = enum_text(&labels);
         }
         match taken {
             // A schema that is there keeps what is in it.
@@ -113,9 +119,10 @@ impl Run<'_> {
         Ok(first.map_or(inlay_types::Value::Null, |batch| batch.column(0).get(0)))
     }
 
-    /// The labels that a query gives: texts, each once, in order, without NULL.
-    fn labels(&self, query: inlay_sql::plan::statement::Query) -> Result<Vec<String>> {
+    /// The labels that a query gives: texts, each once, in order, without NULL; with what they and the type's text take.
+    fn labels(&self, query: inlay_sql::plan::statement::Query) -> Result<(Vec<String>, Option<Reservation>)> {
         let (_, batches) = self.batches(query)?;
+        let mut meter = Meter::of_rows();
         let mut labels: Vec<String> = Vec::new();
         let mut known = std::collections::HashSet::new();
         for batch in &batches {
@@ -127,11 +134,12 @@ impl Run<'_> {
                 }
                 let label = value.to_string();
                 if known.insert(label.clone()) {
+                    meter.add(LABEL_BYTES + LABEL_COPIES * label.len())?;
                     labels.push(label);
                 }
             }
         }
-        Ok(labels)
+        Ok((labels, meter.finish()))
     }
 
     fn create_materialized_view(&mut self, table: CreateTable, sql: String) -> Result<QueryResult> {
