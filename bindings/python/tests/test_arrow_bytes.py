@@ -112,3 +112,21 @@ def test_a_function_that_gives_such_texts_is_an_error():
     )
     with pytest.raises(inlay.Error):
         con.execute("SELECT made(i) FROM range(3) t(i)").fetchall()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        pa.array(["abc", "def"]),
+        pa.array([[1], [2]]),
+        pa.array(["abc", "a text of more than twelve bytes"], pa.string_view()),
+        pa.array(["x", "y"]).dictionary_encode(),
+    ],
+)
+@pytest.mark.parametrize("said", [pa.int64(), pa.int8(), pa.float64(), pa.timestamp("us"), pa.bool_()])
+def test_batches_of_another_layout_than_their_schema(given, said):
+    batches = iter([pa.record_batch({"a": given})])
+    con = inlay.connect()
+    con.register("other", pa.RecordBatchReader.from_batches(pa.schema([("a", said)]), batches))
+    with pytest.raises((inlay.Error, pa.ArrowInvalid), match='"a"'):
+        con.execute("FROM other").fetchall()

@@ -9,8 +9,8 @@ import pytest
 SHAPES = {
     "scalar subqueries": 'lambda n: "SELECT " + "(SELECT " * n + "1" + ")" * n',
     "queries over queries": 'lambda n: "SELECT * FROM " + "(SELECT * FROM " * n + "range(1)" + ")" * n',
-    "common tables": '''lambda n: "WITH t0 AS (SELECT 1 AS a), "
-        + ", ".join(f"t{i} AS (SELECT a + 1 AS a FROM t{i - 1})" for i in range(1, n)) + f" SELECT * FROM t{n - 1}"''',
+    "common tables": """lambda n: ("WITH t0 AS (SELECT 1 AS a), "
+        + ", ".join(f"t{i} AS (SELECT a + 1 AS a FROM t{i - 1})" for i in range(1, n)) + f" SELECT * FROM t{n - 1}")""",
     "tables": 'lambda n: "SELECT 1 FROM " + ", ".join(f"range(1) t{i}" for i in range(n))',
     "EXISTS": 'lambda n: "SELECT 1 WHERE " + "EXISTS (SELECT 1 WHERE " * n + "true" + ")" * n',
     "UNION ALL": 'lambda n: " UNION ALL ".join(["SELECT 1"] * n)',

@@ -85,12 +85,10 @@ impl Binder<'_> {
             self.add_constraint(&database, &mut schema, constraint, &create.name, &|_| 0)?;
         }
         let replaces = create.on_existing == OnExisting::Replace;
-        if let (true, Some((referring, index))) = (
-            replaces,
-            self.referring(&database, &schema.name)
-                .into_iter()
-                .find(|(t, _)| !same_name(&t.name, &schema.name)),
-        ) {
+        // Only then: all tables are looked through.
+        let referring = replaces.then(|| self.referring(&database, &schema.name)).unwrap_or_default();
+        let other = referring.into_iter().find(|(table, _)| !same_name(&table.name, &schema.name));
+        if let Some((referring, index)) = other {
             let key = &referring.table.schema().foreign_keys[index].name;
             let message = format!(
                 "table \"{}\" cannot be replaced: foreign key \"{key}\" of table \"{}\" refers to it",

@@ -175,6 +175,52 @@ impl Shape {
     }
 }
 
+/// An error for an array whose buffers are not those of its type: a stream's batches may have another layout than its schema says,
+/// and offsets would be read as values.
+fn expect_layout(array: &ArrowArray, field: &ArrowField, count: usize) -> Result<()> {
+    let expected = match &field.ty {
+        ArrowType::Struct | ArrowType::FixedList(_) => 1,
+        ArrowType::Offsets32(_) | ArrowType::Offsets64(_) | ArrowType::ListView { .. } => 3,
+        // Views have any number; of the others producers have one that is not there, or had once.
+        ArrowType::Views(_)
+        | ArrowType::Null
+        | ArrowType::RunEnds
+        | ArrowType::Union { .. }
+        | ArrowType::Other(_) => count,
+        ArrowType::Bool
+        | ArrowType::Bool8
+        | ArrowType::Int(_)
+        | ArrowType::Float16
+        | ArrowType::Float32
+        | ArrowType::Float64
+        | ArrowType::Date32
+        | ArrowType::Date64
+        | ArrowType::Time32(_)
+        | ArrowType::Time64(_)
+        | ArrowType::Timestamp { .. }
+        | ArrowType::Duration(_)
+        | ArrowType::Decimal { .. }
+        | ArrowType::FixedBytes(_)
+        | ArrowType::Uuid
+        | ArrowType::IntervalMonths
+        | ArrowType::IntervalDays
+        | ArrowType::IntervalNano
+        | ArrowType::Dictionary(..)
+        | ArrowType::List { .. }
+        | ArrowType::Map => 2,
+    };
+    if count > expected {
+        return Err(malformed(&field.name, &format!("has {count} buffers, its type {expected}")));
+    }
+    if array.n_children != 0 && !field.ty.has_children() {
+        return Err(malformed(&field.name, "has parts, and its type has none"));
+    }
+    if !array.dictionary.is_null() && !matches!(field.ty, ArrowType::Dictionary(..)) {
+        return Err(malformed(&field.name, "has a dictionary, and its type has none"));
+    }
+    Ok(())
+}
+
 fn shift_bits(bytes: &[u8], shift: usize, len: usize) -> Vec<u64> {
     let word = |index: usize| {
         let start = index * 8;
@@ -218,6 +264,7 @@ impl ArrowColumn {
         if shape.len < start + len {
             return Err(malformed(&field.name, "is shorter than its record batch"));
         }
+        expect_layout(array, field, shape.buffers.len())?;
         let mut values = None;
         if let (ArrowType::Dictionary(..), [value_field]) = (&field.ty, field.children.as_slice()) {
             // SAFETY: NULL or an array that lives as long as `owner`.
