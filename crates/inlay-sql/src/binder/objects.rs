@@ -259,6 +259,18 @@ impl Binder<'_> {
                 let hint = "create it anew";
                 return Err(self.at(Error::bind(message).with_hint(hint), name.pos()));
             }
+            // Its rows would be made to fit, and not be those of the query.
+            let columns = own.iter().map(|index| &table.table.schema().columns[*index]);
+            for (column, given) in columns.zip(&bound.output) {
+                let ty = concrete(self.columns.ty(given.id));
+                if ty != column.ty {
+                    let message = format!(
+                        "column \"{}\" of materialized view \"{name}\" is of type {}, and its query gives {ty} by now",
+                        column.name, column.ty
+                    );
+                    return Err(self.at(Error::bind(message).with_hint("create it anew"), name.pos()));
+                }
+            }
             let bound = self.insert_query(&database, &table, &own, bound, name.pos())?;
             Some(self.finish(bound))
         } else {
