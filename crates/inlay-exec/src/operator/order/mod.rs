@@ -6,6 +6,7 @@
 //! are sorted in parallel; rows with equal numbers are compared by the keys that did not fit, then by their place, so that
 //! the order does not depend on the number of workers.
 
+mod alphabet;
 mod codes;
 mod normal;
 mod ties;
