@@ -7,7 +7,7 @@
 //! ranges of rows and not on partitions, so one large partition and many small ones are equally parallel.
 //!
 //! The rows come out in the order of the stage; rows that tie are in the order of the input, whatever the number of
-//! workers.
+//! workers. Where no function asks for an order they may all be ([`unsorted`]).
 //!
 //! A worker that is refused memory hands its rows to an ordinary [`Sort`], which spills. Sorted rows are then read as a
 //! stream, and some partitions at a time go the same way as above: fewer when memory is refused. A partition that does
