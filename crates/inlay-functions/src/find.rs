@@ -35,16 +35,16 @@ impl Finder {
     #[inline]
     pub(crate) fn find(&self, haystack: &[u8]) -> Option<usize> {
         #[cfg(target_arch = "x86_64")]
-        if haystack.len() <= 256 && self.needle.len() >= 2 {
+        if haystack.len() <= 256 && !self.needle.is_empty() {
             if haystack.len() < self.needle.len() {
                 return None;
             }
             match level() {
-                // SAFETY: the CPU has AVX-512; the haystack is not shorter than the needle, which has two bytes or more.
+                // SAFETY: the CPU has AVX-512; the haystack is not shorter than the needle, which is not empty.
                 Level::Avx512 => return unsafe { find_avx512(haystack, &self.needle) },
-                // SAFETY: the CPU has AVX2; lengths as above.
-                Level::Avx2 => return unsafe { find_avx2(haystack, &self.needle) },
-                Level::Baseline => {}
+                // SAFETY: the CPU has AVX2; lengths as above, and the needle has two bytes or more.
+                Level::Avx2 if self.needle.len() >= 2 => return unsafe { find_avx2(haystack, &self.needle) },
+                Level::Avx2 | Level::Baseline => {}
             }
         }
         if let [byte] = *self.needle {
@@ -136,7 +136,7 @@ fn lower_avx512(bytes: std::arch::x86_64::__m512i) -> std::arch::x86_64::__m512i
 /// 64 places at a time; the last ones through a mask, so that nothing behind the haystack is read.
 ///
 /// # Safety
-/// `haystack.len() >= needle.len() >= 2`.
+/// `haystack.len() >= needle.len() >= 1`.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,bmi1,bmi2")]
 unsafe fn find_avx512(haystack: &[u8], needle: &[u8]) -> Option<usize> {
@@ -159,8 +159,8 @@ unsafe fn find_avx512(haystack: &[u8], needle: &[u8]) -> Option<usize> {
         found = _mm512_mask_cmpeq_epi8_mask(found, tails, last);
         while found != 0 {
             let place = at + found.trailing_zeros() as usize;
-            // SAFETY: the needle fits behind every place.
-            if unsafe { equal_avx512(start.add(place + 1), needle.as_ptr().add(1), span - 1) } {
+            // SAFETY: the needle fits behind every place; of one of a byte nothing is read.
+            if unsafe { equal_avx512(start.add(place + 1), needle.as_ptr().add(1), span.saturating_sub(1)) } {
                 return Some(place);
             }
             found &= found - 1;

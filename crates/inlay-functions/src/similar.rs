@@ -150,19 +150,25 @@ fn hamming(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     })
 }
 
+/// A bit for each byte that occurs, in words that stay in registers.
+fn bytes_in(bytes: &[u8]) -> [u64; 4] {
+    bytes.iter().fold([0; 4], |[a, b, c, d], byte| {
+        let (bit, word) = (1u64 << (byte & 63), byte >> 6);
+        let in_word = |number: u8| if word == number { bit } else { 0 };
+        [a | in_word(0), b | in_word(1), c | in_word(2), d | in_word(3)]
+    })
+}
+
 fn jaccard(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     let (first, second) = (TextColumn::of(args[0]), TextColumn::of(args[1]));
-    let set = |bytes: &[u8]| {
-        let mut set = [0u64; 4];
-        bytes.iter().for_each(|&b| set[usize::from(b >> 6)] |= 1 << (b & 63));
-        set
-    };
+    // What is the same in all rows is looked at once.
+    let one = second.is_constant().then(|| bytes_in(second.get(0)));
     per_row(args, &Double, len, out, |row| {
         let (a, b) = (first.get(row), second.get(row));
         if a.is_empty() || b.is_empty() {
             return Err(Error::invalid_argument("jaccard compares texts that are not empty"));
         }
-        let (a, b) = (set(a), set(b));
+        let (a, b) = (bytes_in(a), one.unwrap_or_else(|| bytes_in(b)));
         let both: u32 = a.iter().zip(&b).map(|(x, y)| (x & y).count_ones()).sum();
         let either: u32 = a.iter().zip(&b).map(|(x, y)| (x | y).count_ones()).sum();
         Ok(f64::from(both) / f64::from(either))
@@ -296,6 +302,7 @@ fn similarity(
     let one = second.is_constant().then(|| second.get(0)).filter(|text| text.len() <= SHORT_MAX);
     one.iter().for_each(|text| places.learn(text));
     per_row(args, &Double, len, out, |row| {
+        first.prefetch_ahead(row);
         let (a, b) = (first.get(row), second.get(row));
         let jaro = match one {
             Some(_) if a.len() <= SHORT_MAX => places.jaro(a),
