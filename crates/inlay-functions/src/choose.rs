@@ -11,7 +11,9 @@ use inlay_kernels::resolve::{ArgType, ResolveOptions, Resolved};
 use inlay_types::LogicalType::{Boolean, Integer, UBigInt, Varchar};
 use inlay_types::limits::Meter;
 use inlay_types::view::HeapBuilder;
-use inlay_types::{Bitmap, Error, Interval, LogicalType, PhysicalType, Result, Value, Vector, View};
+use inlay_types::{
+    Bitmap, Error, Interval, LogicalType, PhysicalType, Result, Value, Vector, View, multiversion,
+};
 
 /// See the module documentation.
 pub(super) static FUNCTIONS: &[Function] = &[
@@ -196,12 +198,7 @@ fn choose_by<T: SqlOrd>(
                 None
             }
             Some(before) => {
-                let is_known = |row: usize| before.as_ref().is_none_or(|before| before.get(row));
-                for (row, (best, &value)) in best.iter_mut().zip(values).enumerate() {
-                    if own.is_none_or(|own| own.get(row)) && (!is_known(row) || beats(*best, value)) {
-                        *best = value;
-                    }
-                }
+                better_known(best, before.as_ref(), values, own, beats);
                 before
                     .zip(own)
                     .map(|(before, own)| Bitmap::from_fn(rows, |row| before.get(row) || own.get(row)))
@@ -214,10 +211,44 @@ fn choose_by<T: SqlOrd>(
     }
 }
 
-/// Puts values in the place of those that they beat.
-fn better<T: Copy>(best: &mut [T], values: &[T], beats: impl Fn(T, T) -> bool) {
-    for (best, &value) in best.iter_mut().zip(values) {
-        *best = if beats(*best, value) { value } else { *best };
+multiversion! {
+    /// Puts values in the place of those that they beat.
+    fn better[T: Copy, F: Fn(T, T) -> bool](best: &mut [T], values: &[T], beats: F) {
+        for (best, &value) in best.iter_mut().zip(values) {
+            *best = if beats(*best, value) { value } else { *best };
+        }
+    }
+}
+
+/// The same where some are NULL: mostly none of those of a word.
+fn better_known<T: Copy>(
+    best: &mut [T],
+    before: Option<&Bitmap>,
+    values: &[T],
+    own: Option<&Bitmap>,
+    beats: impl Fn(T, T) -> bool + Copy,
+) {
+    const BITS: usize = u64::BITS as usize;
+    let are_valid =
+        |bitmap: Option<&Bitmap>, word: usize| bitmap.is_none_or(|bitmap| bitmap.words()[word] == u64::MAX);
+    let is_valid = |bitmap: Option<&Bitmap>, row: usize| bitmap.is_none_or(|bitmap| bitmap.get(row));
+    let words = best.len() / BITS;
+    let mut word = 0;
+    while word * BITS < best.len() {
+        // As many words without NULLs as there are together, or one that has some, or fewer rows than a word has.
+        let plain =
+            (word..words).take_while(|word| are_valid(before, *word) && are_valid(own, *word)).count();
+        let (from, to) = (word * BITS, ((word + plain.max(1)) * BITS).min(best.len()));
+        if plain > 0 {
+            better(&mut best[from..to], &values[from..to], beats);
+        } else {
+            for row in from..to {
+                if is_valid(own, row) && (!is_valid(before, row) || beats(best[row], values[row])) {
+                    best[row] = values[row];
+                }
+            }
+        }
+        word += plain.max(1);
     }
 }
 
@@ -270,4 +301,44 @@ fn resolve_hash(args: &[ArgType]) -> Option<Resolved> {
         Ok(())
     });
     Some(Resolved::infallible(args.iter().map(concrete).collect(), UBigInt, kernel))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_of_many_rows_is_that_of_each() {
+        let mut state = 7u64;
+        let mut below = |bound: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % bound
+        };
+        for rows in [1usize, 63, 64, 65, 200, 1000] {
+            // NULLs are rare, frequent, or in one stretch.
+            let mut column = |kind: u64| {
+                let value = |row: usize| match (kind, below(100)) {
+                    (0, 0) | (1, 0..50) => Value::Null,
+                    (2, _) if (70..80).contains(&row) => Value::Null,
+                    (_, number) => Value::BigInt(number as i64 - 50),
+                };
+                let values: Vec<Value> = (0..rows).map(value).collect();
+                Vector::from_sql_values(LogicalType::BigInt, &values).unwrap()
+            };
+            let columns: Vec<Vector> = [3, 0, 2, 1].map(&mut column).into_iter().collect();
+            for args in [&columns[..1], &columns[..2], &columns[1..3], &columns[..]] {
+                for greatest in [false, true] {
+                    let mut out = Vector::empty(LogicalType::BigInt);
+                    choose(&LogicalType::BigInt, &args.iter().collect::<Vec<_>>(), rows, &mut out, greatest)
+                        .unwrap();
+                    for row in 0..rows {
+                        let known = args.iter().map(|arg| arg.get(row)).filter(|value| !value.is_null());
+                        let best =
+                            known.reduce(|a, b| if (a.total_cmp(&b).is_lt()) == greatest { b } else { a });
+                        assert_eq!(out.get(row), best.unwrap_or(Value::Null), "{rows} {row} {greatest}");
+                    }
+                }
+            }
+        }
+    }
 }

@@ -83,6 +83,14 @@ impl<'a> TextColumn<'a> {
         self.view(row).bytes(self.heap)
     }
 
+    /// Asks for the bytes of a row a few rows on, where rows lie one behind the other.
+    #[inline(always)]
+    pub(crate) fn prefetch_ahead(&self, row: usize) {
+        if matches!(self.rows, Rows::Each) {
+            View::prefetch_ahead(self.views, row, self.heap);
+        }
+    }
+
     /// The text; the empty text where bytes are not UTF-8, which VARCHAR rules out.
     #[inline]
     pub(crate) fn text(&self, row: usize) -> &'a str {

@@ -6,7 +6,7 @@
 
 use super::case::flipped;
 use super::columns::TextColumn;
-use super::find::Finder;
+use super::find::{Caseless, Finder};
 use crate::registry::{Function, Loop, Overloads, Signature};
 use inlay_kernels::apply::{per_row, predicate};
 use inlay_kernels::function::ScalarKernel;
@@ -147,6 +147,54 @@ impl Pattern {
     }
 }
 
+/// A pattern of ASCII in lower case, of texts in any case as they lie.
+struct CaselessPattern<'a> {
+    prefix: &'a [u8],
+    middle: &'a [Finder],
+    suffix: &'a [u8],
+    /// Whether the pattern has letters that others than ASCII's become in lower case: K of Kelvin, and İ in part.
+    has_others: bool,
+}
+
+impl<'a> CaselessPattern<'a> {
+    /// `None`: texts have to be made lower case.
+    fn of(pattern: &'a Pattern) -> Option<Self> {
+        let Pattern::Parts { prefix, middle, suffix } = pattern else { return None };
+        let parts = || [&prefix[..], &suffix[..]].into_iter().chain(middle.iter().map(Finder::needle));
+        let has_others = parts().any(|part| part.iter().any(|byte| matches!(byte, b'i' | b'k')));
+        parts().all(<[u8]>::is_ascii).then_some(Self { prefix, middle, suffix, has_others })
+    }
+
+    /// `None`: the text has to be made lower case.
+    #[inline]
+    fn matches(&self, text: &[u8]) -> Option<bool> {
+        let found = self.matches_ascii(text)?;
+        // What is there stays there in lower case; what is not may come to be there.
+        let is_known = found || !self.has_others || memchr::memchr2(0xC4, 0xE2, text).is_none();
+        is_known.then_some(found)
+    }
+
+    #[inline]
+    fn matches_ascii(&self, text: &[u8]) -> Option<bool> {
+        let (prefix, suffix) = (self.prefix, self.suffix);
+        let Some(end) = text.len().checked_sub(suffix.len()).filter(|end| *end >= prefix.len()) else {
+            return Some(false);
+        };
+        if !text[..prefix.len()].eq_ignore_ascii_case(prefix) || !text[end..].eq_ignore_ascii_case(suffix) {
+            return Some(false);
+        }
+        let mut rest = &text[prefix.len()..end];
+        for part in self.middle {
+            match part.find_caseless(rest) {
+                Caseless::Found(at) => rest = &rest[at + part.len()..],
+                Caseless::Missing => return Some(false),
+                Caseless::Unknown => return None,
+            }
+        }
+        Some(true)
+    }
+}
+
 /// Greedy matching that returns to the last `%` only.
 fn matches_tokens(tokens: &[Token], text: &[u8]) -> bool {
     let (mut token, mut at) = (0, 0);
@@ -283,7 +331,11 @@ fn match_pattern<const FOLD: bool>(
         let texts = input.as_dictionary().map_or(input, |dictionary| dictionary.values());
         limits::need(texts.views().iter().map(View::len).max().map_or(0, |longest| 2 * longest))?;
         let (mut folded, mut folded_ascii) = (Vec::new(), Vec::new());
+        let caseless = CaselessPattern::of(pattern);
         predicate(input, len, out, |text| {
+            if let Some(found) = caseless.as_ref().and_then(|pattern| pattern.matches(text)) {
+                return found;
+            }
             if let Some(text) = folded_ascii_of(text, &mut folded_ascii) {
                 return pattern.matches(text);
             }
@@ -452,6 +504,44 @@ mod tests {
         }
         assert!(Pattern::compile(b"a\\", Some(b'\\')).is_err());
         assert!(Pattern::compile(b"a\\", None).unwrap().matches(b"a\\"));
+    }
+
+    #[test]
+    fn texts_fit_as_they_lie_as_they_do_in_lower_case() {
+        let mut texts: Vec<String> =
+            ["", "k", "K", "\u{212A}", "İ", "i", "Straße", "STRASSE", "ΣΑΣ", "Ä", "Kai", "€ik", "aKİb"]
+                .map(String::from)
+                .to_vec();
+        for number in 0..200usize {
+            let parts: Vec<&str> = (0..number % 7).map(|at| &*texts[number * (at + 3) % 13]).collect();
+            let text = parts.join(["", " ", "İ"][number % 3]);
+            texts.push(text);
+        }
+        let patterns = [
+            "%k%",
+            "k%",
+            "%k",
+            "%i%",
+            "i%k",
+            "%ai%",
+            "%strasse%",
+            "%s%s%",
+            "s%e",
+            "%%",
+            "%ä%",
+            "k_",
+            "%k%i%",
+            "%kai%straße%",
+        ];
+        for pattern in patterns {
+            let compiled = Pattern::compile(&fold(pattern.as_bytes()), None).unwrap();
+            let Some(caseless) = CaselessPattern::of(&compiled) else { continue };
+            for text in &texts {
+                let found = caseless.matches(text.as_bytes());
+                let expected = compiled.matches(&fold(text.as_bytes()));
+                assert!(found.is_none_or(|found| found == expected), "{text} ILIKE {pattern}");
+            }
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::registry::{Function, Overloads, Signature};
 use inlay_kernels::apply::per_row;
 use inlay_types::LogicalType::{BigInt, Double, Varchar};
 use inlay_types::limits;
-use inlay_types::{Error, Result, Vector};
+use inlay_types::{Error, Result, Vector, multiversion};
 
 /// See the module documentation.
 pub(super) static FUNCTIONS: &[Function] = &[
@@ -150,19 +150,25 @@ fn hamming(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     })
 }
 
+/// A bit for each byte that occurs, in words that stay in registers.
+fn bytes_in(bytes: &[u8]) -> [u64; 4] {
+    bytes.iter().fold([0; 4], |[a, b, c, d], byte| {
+        let (bit, word) = (1u64 << (byte & 63), byte >> 6);
+        let in_word = |number: u8| if word == number { bit } else { 0 };
+        [a | in_word(0), b | in_word(1), c | in_word(2), d | in_word(3)]
+    })
+}
+
 fn jaccard(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     let (first, second) = (TextColumn::of(args[0]), TextColumn::of(args[1]));
-    let set = |bytes: &[u8]| {
-        let mut set = [0u64; 4];
-        bytes.iter().for_each(|&b| set[usize::from(b >> 6)] |= 1 << (b & 63));
-        set
-    };
+    // What is the same in all rows is looked at once.
+    let one = second.is_constant().then(|| bytes_in(second.get(0)));
     per_row(args, &Double, len, out, |row| {
         let (a, b) = (first.get(row), second.get(row));
         if a.is_empty() || b.is_empty() {
             return Err(Error::invalid_argument("jaccard compares texts that are not empty"));
         }
-        let (a, b) = (set(a), set(b));
+        let (a, b) = (bytes_in(a), one.unwrap_or_else(|| bytes_in(b)));
         let both: u32 = a.iter().zip(&b).map(|(x, y)| (x & y).count_ones()).sum();
         let either: u32 = a.iter().zip(&b).map(|(x, y)| (x | y).count_ones()).sum();
         Ok(f64::from(both) / f64::from(either))
@@ -224,35 +230,47 @@ impl Places {
 
     /// [`jaro`] of another text, of at most [`SHORT_MAX`] bytes, and this one.
     fn jaro(&self, a: &[u8]) -> f64 {
-        let b = &self.text[..];
-        if a.is_empty() || b.is_empty() {
+        if a.is_empty() || self.text.is_empty() {
             return 0.0;
         }
+        let (common, moved) = common_and_moved(&self.of, a, &self.text);
+        if common == 0 { 0.0 } else { jaro_of(common, moved, a.len(), self.text.len()) }
+    }
+}
+
+multiversion! {
+    /// How many bytes two texts have in common, and how many of them stand elsewhere; `places` are those of each byte in `b`. Both
+    /// texts have 1 to [`SHORT_MAX`] bytes.
+    fn common_and_moved[](places: &[u64; 256], a: &[u8], b: &[u8]) -> (usize, usize) {
         let reach = (a.len().max(b.len()) / 2).saturating_sub(1);
-        let (mut a_used, mut b_used) = (0u64, 0u64);
-        for (i, x) in a.iter().enumerate() {
-            let (from, to) = (i.saturating_sub(reach), (i + reach + 1).min(b.len()));
-            if from >= to {
-                continue;
-            }
-            let window = (u64::MAX >> (SHORT_MAX - (to - from))) << from;
-            let places = self.of[usize::from(*x)] & window & !b_used;
-            // The first place, if there is one.
-            b_used |= places & places.wrapping_neg();
-            a_used |= u64::from(places != 0) << i;
+        // Bits behind the end of `b` are of no byte, so that they may be in the window.
+        let mut window = u64::MAX >> (SHORT_MAX - 1 - reach);
+        let (mut a_used, mut b_free) = (0u64, u64::MAX);
+        let mut step = |i: usize, x: u8, window: u64| {
+            let found = places[usize::from(x)] & window & b_free;
+            // Without the first place, if there is one.
+            b_free ^= found & found.wrapping_neg();
+            a_used |= u64::from(found != 0) << i;
+        };
+        let (first, rest) = a.split_at(reach.min(a.len()));
+        for (i, x) in first.iter().enumerate() {
+            step(i, *x, window);
+            window = window << 1 | 1;
         }
-        let common = a_used.count_ones() as usize;
-        if common == 0 {
-            return 0.0;
+        for (i, x) in rest.iter().enumerate() {
+            step(reach + i, *x, window);
+            window <<= 1;
         }
-        let mut different = 0;
+        let (common, mut b_used, mut different) = (a_used.count_ones() as usize, !b_free, 0);
         while a_used != 0 {
-            different +=
-                usize::from(a[a_used.trailing_zeros() as usize] != b[b_used.trailing_zeros() as usize]);
+            // A used byte of `b` stands among the places of the byte of `a` where both are the same.
+            let place = b_used & b_used.wrapping_neg();
+            let byte = a[a_used.trailing_zeros() as usize & (SHORT_MAX - 1)];
+            different += usize::from(places[usize::from(byte)] & place == 0);
             a_used &= a_used - 1;
-            b_used &= b_used - 1;
+            b_used ^= place;
         }
-        jaro_of(common, different / 2, a.len(), b.len())
+        (common, different / 2)
     }
 }
 
@@ -280,9 +298,17 @@ fn similarity(
     let (first, second) = (TextColumn::of(args[0]), TextColumn::of(args[1]));
     let cutoff = args.get(2).map(|arg| Column::<f64>::of(arg));
     let (mut places, mut pace) = (Places::new(), Pace(0));
+    // What is the same in all rows is learnt once.
+    let one = second.is_constant().then(|| second.get(0)).filter(|text| text.len() <= SHORT_MAX);
+    one.iter().for_each(|text| places.learn(text));
     per_row(args, &Double, len, out, |row| {
+        first.prefetch_ahead(row);
         let (a, b) = (first.get(row), second.get(row));
-        let similarity = measure(a, b, jaro_by(&mut places, a, b, &mut pace)?);
+        let jaro = match one {
+            Some(_) if a.len() <= SHORT_MAX => places.jaro(a),
+            _ => jaro_by(&mut places, a, b, &mut pace)?,
+        };
+        let similarity = measure(a, b, jaro);
         let cutoff = cutoff.as_ref().map_or(0.0, |cutoff| cutoff.get(row));
         Ok(if similarity < cutoff { 0.0 } else { similarity })
     })

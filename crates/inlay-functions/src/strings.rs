@@ -588,6 +588,7 @@ fn strpos(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
         let is_one = args[1].is_constant() && !args[1].is_constant_null();
         let finder = is_one.then(|| super::find::Finder::new(needle.get(0)));
         per_row(args, &BigInt, len, out, |row| {
+            source.prefetch_ahead(row);
             let source = source.get(row);
             let found = match &finder {
                 Some(finder) => finder.find(source),

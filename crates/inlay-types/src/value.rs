@@ -442,10 +442,7 @@ pub fn write_float(out: &mut String, value: f64, scientific: impl FnOnce() -> St
             None => out.push_str(&scientific),
         }
     } else {
-        let _ = write!(out, "{value}");
-        if !out.ends_with(|c: char| !c.is_ascii_digit()) && value.fract() == 0.0 {
-            out.push_str(".0");
-        }
+        out.push_str(zmij::Buffer::new().format_finite(value));
     }
 }
 
@@ -545,5 +542,41 @@ mod tests {
         assert_eq!(shown(Value::Timestamp(1_500_000)), "1970-01-01 00:00:01.5");
         let interval = Interval { months: 14, days: 1, micros: 0 };
         assert_eq!(shown(Value::Interval(interval)), "1 year 2 months 1 day");
+    }
+
+    #[test]
+    fn floats_have_the_digits_that_the_standard_library_gives_them() {
+        let mut state = 7u64;
+        let mut random = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state >> 11
+        };
+        let mut values = vec![
+            0.0,
+            -0.0,
+            1e-4,
+            1e16_f64.next_down(),
+            1e-4_f64.next_up(),
+            0.1,
+            123.0,
+            9_007_199_254_740_993.0,
+        ];
+        for exponent in -4..16 {
+            for _ in 0..2000 {
+                let digits = 10u64.pow(1 + (random() % 17) as u32);
+                let mantissa = 1.0 + (random() % digits) as f64 / digits as f64 * 8.99;
+                values.push(mantissa * 10f64.powi(exponent));
+            }
+        }
+        for value in values.into_iter().filter(|value| *value == 0.0 || PLAIN_FLOATS.contains(value)) {
+            for value in [value, -value] {
+                let (mut found, mut expected) = (String::new(), format!("{value}"));
+                if !expected.contains('.') {
+                    expected.push_str(".0");
+                }
+                write_float(&mut found, value, String::new);
+                assert_eq!(found, expected);
+            }
+        }
     }
 }

@@ -30,6 +30,11 @@ impl Interleaved {
         self.columns.len()
     }
 
+    /// One of them.
+    pub(super) fn column(&self, number: usize) -> &Vector {
+        &self.columns[number]
+    }
+
     /// Row `rows[i]` of column `numbers[i]`; NULL where there is no such column.
     pub(super) fn pick(&self, rows: &[u32], numbers: &[u32]) -> Vector {
         let data = match self.ty.physical().size() {

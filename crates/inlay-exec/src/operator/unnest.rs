@@ -9,7 +9,8 @@ use crate::expression::{PartRows, Program, ProgramState};
 use crate::pipeline::{Flow, Operator, Push};
 use inlay_types::nested::unpack_lists;
 use inlay_types::{
-    Batch, Bitmap, Buffer, Dictionary, Interrupt, LogicalType, MemoryBudget, Result, VECTOR_SIZE, Vector,
+    Batch, Bitmap, Buffer, Dictionary, Interrupt, LogicalType, MemoryBudget, Result, VECTOR_SIZE, Value,
+    Vector,
 };
 use std::sync::Arc;
 
@@ -29,6 +30,8 @@ pub struct UnnestOptions {
     pub ordinality: bool,
     /// Whether a row without elements stays, with NULLs.
     pub keep_empty: bool,
+    /// Whether whoever reads the rows takes them in any order.
+    pub any_order: bool,
 }
 
 /// The operator.
@@ -58,6 +61,22 @@ impl Elements {
         match self {
             Self::Lists(lists) => lists.count(row),
             Self::Made(made) => made.count(),
+        }
+    }
+
+    /// How many elements each row has, if that is the same in all.
+    fn count_of_all(&self) -> Option<usize> {
+        match self {
+            Self::Lists(lists) => lists.is_constant.then(|| lists.count(0)),
+            Self::Made(made) => Some(made.count()),
+        }
+    }
+
+    /// Element `number`, which all rows have, of each row.
+    fn of_all(&self, number: usize, len: usize) -> Vector {
+        match self {
+            Self::Lists(lists) => lists.child.repeated(lists.start(0) as usize + number, len),
+            Self::Made(made) => made.column(number).clone(),
         }
     }
 
@@ -218,6 +237,11 @@ impl Unnest {
         if self.options.passed.is_empty() && self.options.made.is_empty() && !self.options.ordinality {
             return self.push_counted(input.len(), elements, push);
         }
+        if self.options.any_order
+            && let Some(count) = count_of_each(elements)
+        {
+            return self.push_columns(input, elements, count, push);
+        }
         let mut run = Run::default();
         for row in 0..input.len() {
             for number in 0..self.count(elements, row) {
@@ -234,6 +258,30 @@ impl Unnest {
             }
         }
         if run.rows.is_empty() { Ok(Flow::More) } else { push(self.batch(input, elements, &run)?) }
+    }
+
+    /// Pushes the first elements of all rows, then the second ones, and so on: nothing is copied.
+    fn push_columns(
+        &self,
+        input: &Batch,
+        elements: &[Elements],
+        count: usize,
+        push: Push<'_>,
+    ) -> Result<Flow> {
+        let (options, len) = (&self.options, input.len());
+        for number in 0..count {
+            self.interrupt.check()?;
+            let mut columns: Vec<Vector> =
+                options.passed.iter().map(|&index| input.column(index).clone()).collect();
+            columns.extend(options.made.iter().map(|&index| elements[index].of_all(number, len)));
+            if options.ordinality {
+                columns.push(Vector::constant(LogicalType::BigInt, &Value::BigInt(number as i64 + 1), len)?);
+            }
+            if push(Batch::new(columns, len))? == Flow::Done {
+                return Ok(Flow::Done);
+            }
+        }
+        Ok(Flow::More)
     }
 
     fn batch(&self, input: &Batch, elements: &[Elements], run: &Run) -> Result<Batch> {
@@ -260,6 +308,13 @@ impl Unnest {
         }
         Ok(Batch::new(columns, len))
     }
+}
+
+/// How many elements each list has in each row, if that is the same.
+fn count_of_each(elements: &[Elements]) -> Option<usize> {
+    let (first, others) = elements.split_first()?;
+    let count = first.count_of_all().filter(|count| *count > 0)?;
+    others.iter().all(|other| other.count_of_all() == Some(count)).then_some(count)
 }
 
 /// The elements of a run; NULL behind the end of a list.

@@ -108,6 +108,8 @@ pub struct Planner<'a> {
     next_node: NodeNumber,
     /// Of the plan that is lowered next, so many rows, whichever they are.
     rows_wanted: Option<u64>,
+    /// Whether the rows of the plan that is lowered next may come in any order.
+    any_order: bool,
 }
 
 /// A query as pipelines, and where its rows will be.
@@ -147,6 +149,7 @@ impl<'a> Planner<'a> {
             estimate,
             next_node: 0,
             rows_wanted: None,
+            any_order: false,
         }
     }
 
@@ -248,6 +251,7 @@ impl<'a> Planner<'a> {
         let node = self.next_node;
         self.next_node += 1;
         let wanted = self.rows_wanted.take();
+        let any_order = std::mem::take(&mut self.any_order);
         match plan {
             Plan::Scan { table, columns, filters, row_id } => {
                 let (dear, cheap) = split_external(filters);
@@ -262,7 +266,10 @@ impl<'a> Planner<'a> {
                 if dear.is_empty() { Ok(fragment) } else { self.filter(fragment, &dear, node) }
             }
             Plan::Values { columns, rows } => self.lower_values(node, columns, rows),
-            Plan::Project { input, items } => self.lower_project(node, input, items, needed, incoming),
+            Plan::Project { input, items } => {
+                self.any_order = any_order;
+                self.lower_project(node, input, items, needed, incoming)
+            }
             Plan::Filter { input, predicates } => {
                 let below = with_expressions(needed, predicates.iter());
                 let fragment = match &**input {
@@ -271,7 +278,10 @@ impl<'a> Planner<'a> {
                         self.next_node += 1;
                         self.lower_window(window, input, windows, &below, predicates)?
                     }
-                    input => self.lower(input, &below, incoming)?,
+                    input => {
+                        self.any_order = any_order;
+                        self.lower(input, &below, incoming)?
+                    }
                 };
                 self.filter(fragment, predicates, node)
             }
@@ -286,7 +296,7 @@ impl<'a> Planner<'a> {
             }
             Plan::Aggregate { .. } => self.lower_aggregate(node, plan, wanted, incoming),
             Plan::Window { input, windows } => self.lower_window(node, input, windows, needed, &[]),
-            Plan::Unnest { .. } => self.lower_unnest(node, plan, needed, incoming),
+            Plan::Unnest { .. } => self.lower_unnest(node, plan, needed, incoming, any_order),
             Plan::TableCall { .. } => self.lower_table_call(node, plan, needed),
             Plan::Sort { input, keys, limit, offset } => {
                 let incoming = if limit.is_none() && *offset == 0 { incoming } else { &[] };
@@ -411,6 +421,13 @@ impl<'a> Planner<'a> {
             })
             .collect();
         let input_node = self.next_node;
+        let is_ordered = |(_, aggregate): &(ColumnId, AggregateExpr)| {
+            let function = &aggregate.function;
+            function.kind.is_order_sensitive()
+                || function.external.is_some()
+                || !aggregate.order_by.is_empty()
+        };
+        self.any_order = !aggregates.iter().any(is_ordered);
         let fragment = self.lower(input, &below, &passed)?;
         let mut keys: Vec<Expr> = groups.iter().map(|(_, e)| e.clone()).collect();
         let mut computed: Vec<AggregateExpr> = aggregates.iter().map(|(_, a)| a.clone()).collect();

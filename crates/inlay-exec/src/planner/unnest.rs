@@ -13,6 +13,7 @@ impl Planner<'_> {
         plan: &Plan,
         needed: &Needed,
         incoming: &[Incoming],
+        any_order: bool,
     ) -> Result<Fragment> {
         let Plan::Unnest { input, lists, ordinality, keep_empty } = plan else {
             return Err(Error::internal("not an Unnest"));
@@ -43,6 +44,7 @@ impl Planner<'_> {
             made: made.clone(),
             ordinality: ordinality.is_some(),
             keep_empty: *keep_empty,
+            any_order,
         };
         let operator = Unnest::new(options, self.context.budget.clone(), self.context.interrupt.clone());
         fragment.push(operator, node);

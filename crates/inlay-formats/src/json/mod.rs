@@ -21,6 +21,7 @@ use crate::rejects::SessionFiles;
 use crate::remote::shown;
 use inlay_catalog::{ScanRequest, SourceColumn, SourceScan, TableFunction, TableSource, TypeNames};
 use inlay_kernels::json::documents::{Keys, RowReader, Shape};
+use inlay_kernels::json::sample::Sample;
 use inlay_types::{Error, LogicalType, Result, Value};
 use options::{JsonOptions, Records};
 use scan::{Conversion, JsonScan};
@@ -141,7 +142,7 @@ const FILES_MAX: usize = 32;
 
 /// Columns from the first documents of the first files; whether there are others.
 fn found_columns(files: &Arc<[InputFile]>, options: &JsonOptions) -> Result<(Vec<Column>, bool)> {
-    let mut shape = Shape::Unknown;
+    let mut sample = Sample::new(options.depth_max);
     let files_max = if options.sample_size == usize::MAX { usize::MAX } else { FILES_MAX };
     let mut has_more = files.len() > files_max;
     for file in files.iter().take(files_max) {
@@ -151,8 +152,8 @@ fn found_columns(files: &Arc<[InputFile]>, options: &JsonOptions) -> Result<(Vec
         while let Some(chunk) = documents.next_chunk()? {
             has_more |= chunk.len() > left;
             for index in 0..chunk.len().min(left) {
-                match Shape::of(chunk.document(index), options.depth_max) {
-                    Ok(found) => shape = shape.joined(found),
+                match sample.add(chunk.document(index)) {
+                    Ok(()) => {}
                     Err(_) if options.ignore_errors => {}
                     Err(error) => return Err(chunk.error(index, path, &error, "")),
                 }
@@ -167,7 +168,7 @@ fn found_columns(files: &Arc<[InputFile]>, options: &JsonOptions) -> Result<(Vec
     }
     let rules = options.maps;
     let is_map = |keys: &Keys| options.records == Records::Auto && keys.map_of(rules).is_some();
-    let keys = match shape {
+    let keys = match sample.finish()? {
         Shape::Object(keys) if options.records != Records::No && !keys.is_empty() && !is_map(&keys) => keys,
         Shape::Object(_) | Shape::Unknown | Shape::Any | Shape::Plain(_) | Shape::List(_)
             if options.records == Records::Yes =>

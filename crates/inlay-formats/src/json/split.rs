@@ -1,6 +1,7 @@
 //! Where the documents of a file begin and end, found without reading what is in them.
 
 use crate::input::Input;
+use inlay_kernels::json::scan::plain_prefix;
 use inlay_types::{Error, Reservation, Result, limits};
 use std::ops::Range;
 
@@ -159,7 +160,7 @@ impl Splitter {
         self.held = None;
         self.at = 0;
         let line = self.line;
-        self.line += taken.iter().filter(|byte| **byte == b'\n').count() as u64;
+        self.line += count_lines(&taken);
         let text = String::from_utf8(taken).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
             let before = error.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() as u64;
@@ -296,16 +297,23 @@ fn end_of_value(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// The length of the text in quotes that bytes begin with.
+/// The length of the text in quotes that bytes begin with. Most are too short for a search that is made for long ones.
 fn end_of_text(bytes: &[u8]) -> Option<usize> {
     let mut at = 1;
     loop {
-        at += memchr::memchr2(b'"', b'\\', bytes.get(at..)?)?;
-        if bytes[at] == b'"' {
-            return Some(at + 1);
+        at += plain_prefix(bytes.get(at..)?);
+        match bytes.get(at)? {
+            b'"' => return Some(at + 1),
+            b'\\' => at += 2,
+            _ => at += 1,
         }
-        at += 2;
     }
+}
+
+/// Ends of lines in a text, counted in bytes for as long as they suffice.
+fn count_lines(text: &[u8]) -> u64 {
+    let count = |part: &[u8]| part.iter().fold(0u8, |count, byte| count + u8::from(*byte == b'\n'));
+    text.chunks(usize::from(u8::MAX)).map(|part| u64::from(count(part))).sum()
 }
 
 #[cfg(test)]
@@ -322,5 +330,15 @@ mod tests {
         assert_eq!(end("12"), None);
         assert_eq!(end(r#"{"a":1"#), None);
         assert_eq!(end(r#""a\"#), None);
+        assert_eq!(end("{\"a tab\tand more than eight bytes\": \"\\\\\"}x"), Some(41));
+    }
+
+    #[test]
+    fn lines_are_counted() {
+        for len in [0, 1, 254, 255, 256, 1000] {
+            let text = vec![b'\n'; len];
+            assert_eq!(count_lines(&text), len as u64);
+            assert_eq!(count_lines(&vec![b'n'; len]), 0);
+        }
     }
 }

@@ -54,7 +54,11 @@ pub(crate) static FUNCTIONS: &[Function] = &[Function::new(
 .fallible()];
 
 /// 2000-01-03 00:00:00, a Monday.
-const ORIGIN: i64 = 10_959 * MICROS_PER_DAY;
+const ORIGIN: i64 = ORIGIN_DAY as i64 * MICROS_PER_DAY;
+const ORIGIN_DAY: i32 = 10_959;
+
+/// Days that are moments, and finite: some of them.
+const FINITE_DAYS: std::ops::Range<i32> = -10_000_000..10_000_000;
 
 /// What the third argument says.
 #[derive(Clone, Copy)]
@@ -79,6 +83,20 @@ fn buckets(args: &[&Vector], ty: LogicalType, len: usize, out: &mut Vector) -> R
     };
     if ty == Date {
         let days = Column::<i32>::of(args[1]);
+        if let [width, _] = args
+            && width.is_constant()
+            && let Some(width_days) = fixed_days(widths.get(0))
+        {
+            return per_row(args, &ty, len, out, |row| {
+                let day = days.get(row);
+                // Of most days in 32 bits, whose division is short.
+                let start = || day.checked_sub(day.checked_sub(ORIGIN_DAY)?.rem_euclid(width_days));
+                match start().filter(|start| FINITE_DAYS.contains(&day) && FINITE_DAYS.contains(start)) {
+                    Some(start) => Ok(start),
+                    None => Ok(day_of(bucket(widths.get(0), start_of(day)?, Start::Default)?)),
+                }
+            });
+        }
         return per_row(args, &ty, len, out, |row| {
             let (width, start) = (widths.get(row), start(row)?);
             Ok(day_of(bucket(width, start_of(days.get(row))?, start)?))
@@ -110,6 +128,12 @@ fn buckets(args: &[&Vector], ty: LogicalType, len: usize, out: &mut Vector) -> R
 fn fixed_micros(width: Interval) -> Option<i64> {
     let micros = i64::from(width.days).checked_mul(MICROS_PER_DAY)?.checked_add(width.micros)?;
     (width.months == 0 && micros > 0).then_some(micros)
+}
+
+/// The width of buckets of whole days in days, if it is one.
+fn fixed_days(width: Interval) -> Option<i32> {
+    let micros = fixed_micros(width)?;
+    if micros % MICROS_PER_DAY == 0 { i32::try_from(micros / MICROS_PER_DAY).ok() } else { None }
 }
 
 fn buckets_in_zone(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {

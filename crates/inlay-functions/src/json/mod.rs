@@ -17,7 +17,8 @@ use crate::registry::{Function, Overloads, Signature};
 use inlay_kernels::apply::{joint_validity, per_row};
 use inlay_kernels::function::kernel;
 use inlay_kernels::json::packed::Writer;
-use inlay_kernels::json::scan::{Raw, Scanned, contains_scalar, is_document, part_at, plain_scalar};
+use inlay_kernels::json::pattern::PartFinder;
+use inlay_kernels::json::scan::{Raw, Scanned, contains_scalar, part_at, plain_scalar};
 use inlay_kernels::json::value::{Json, Path};
 use inlay_kernels::json::values::is_plain;
 use inlay_kernels::resolve::{ArgType, ResolveOptions, Resolved};
@@ -181,9 +182,9 @@ fn rewritten(
 }
 
 fn json(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    let source = TextColumn::of(args[0]);
+    let (source, mut finder) = (TextColumn::of(args[0]), PartFinder::default());
     write_bytes(JsonType, args, len, out, |row, text| {
-        if !matches!(part_at(source.get(row), None), Scanned::Part(raw) if raw.write(text)) {
+        if !matches!(finder.part_at(source.get(row), None), Scanned::Part(raw) if raw.write(text)) {
             push(&Json::parse(source.text(row))?, text);
         }
         Ok(())
@@ -198,12 +199,12 @@ fn json_structure(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> 
 const SHORT: usize = 1 << 16;
 
 fn json_pretty(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    let source = TextColumn::of(args[0]);
+    let (source, mut finder) = (TextColumn::of(args[0]), PartFinder::default());
     write_bytes(Varchar, args, len, out, |row, text| {
         let document = source.get(row);
         // A tree asks for the memory of what is much longer than its text.
         let is_written = document.len() <= SHORT
-            && matches!(part_at(document, None), Scanned::Part(raw) if raw.write_pretty(text));
+            && matches!(finder.part_at(document, None), Scanned::Part(raw) if raw.write_pretty(text));
         if !is_written {
             let mut pretty = String::new();
             Json::parse(source.text(row))?.write_pretty(0, &mut pretty);
@@ -214,9 +215,10 @@ fn json_pretty(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
 }
 
 fn json_valid(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
+    let mut finder = PartFinder::default();
     inlay_kernels::apply::predicate(args[0], len, out, |bytes| {
-        let is_read = || std::str::from_utf8(bytes).is_ok_and(|text| Json::parse(text).is_ok());
-        is_document(bytes).unwrap_or_else(is_read)
+        matches!(finder.part_at(bytes, None), Scanned::Part(_))
+            || std::str::from_utf8(bytes).is_ok_and(|text| Json::parse(text).is_ok())
     })
 }
 
@@ -236,8 +238,13 @@ fn json_merge_patch(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()
     })
 }
 
-/// The paths of an argument, read once for each run of equal ones.
-enum Paths<'a> {
+/// The paths of an argument, read once for each run of equal ones, and what finds the parts of one that is the same in all rows.
+struct Paths<'a> {
+    known: KnownPaths<'a>,
+    finder: Option<PartFinder>,
+}
+
+enum KnownPaths<'a> {
     Text(TextColumn<'a>, Option<(&'a str, Path)>),
     Index(Column<'a, i64>, Path),
     /// No argument: the whole document.
@@ -246,13 +253,26 @@ enum Paths<'a> {
 
 impl<'a> Paths<'a> {
     fn of(args: &[&'a Vector], is_index: bool) -> Self {
-        match args.get(1) {
-            None => Self::Whole,
-            Some(arg) if is_index => Self::Index(Column::of(arg), Path::index(0)),
-            Some(arg) => Self::Text(TextColumn::of(arg), None),
-        }
+        let known = match args.get(1) {
+            None => KnownPaths::Whole,
+            Some(arg) if is_index => KnownPaths::Index(Column::of(arg), Path::index(0)),
+            Some(arg) => KnownPaths::Text(TextColumn::of(arg), None),
+        };
+        let is_one = args.get(1).is_none_or(|path| path.is_constant());
+        Self { known, finder: is_one.then(PartFinder::default) }
     }
 
+    /// The part of a document that the path of a row leads to, and the path.
+    fn part_at<'d>(&mut self, row: usize, document: &'d [u8]) -> Result<(Scanned<'d>, Option<&Path>)> {
+        let path = self.known.at(row)?;
+        Ok(match &mut self.finder {
+            Some(finder) => (finder.part_at(document, path), path),
+            None => (part_at(document, path), path),
+        })
+    }
+}
+
+impl KnownPaths<'_> {
     /// `None`: the whole document.
     fn at(&mut self, row: usize) -> Result<Option<&Path>> {
         match self {
@@ -292,8 +312,9 @@ fn part_text(
         if validity.as_ref().is_some_and(|v| !v.get(row)) {
             return Ok(false);
         }
-        let path = paths.at(row)?;
-        match part_at(source.get(row), path) {
+        source.prefetch_ahead(row);
+        let (found, path) = paths.part_at(row, source.get(row))?;
+        match found {
             Scanned::Nothing => return Ok(false),
             Scanned::Part(raw) => {
                 let written =
@@ -411,8 +432,8 @@ fn json_array_length(args: &[&Vector], len: usize, out: &mut Vector) -> Result<(
     let source = TextColumn::of(args[0]);
     let mut paths = Paths::of(args, false);
     each_known(args, &UBigInt, len, out, |_, row, out| {
-        let path = paths.at(row)?;
-        let known = match part_at(source.get(row), path) {
+        let (found, path) = paths.part_at(row, source.get(row))?;
+        let known = match found {
             Scanned::Nothing => return out.push(None),
             Scanned::Part(raw) => raw.item_count(),
             Scanned::Unknown => None,
@@ -440,8 +461,8 @@ fn json_exists(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     let source = TextColumn::of(args[0]);
     let mut paths = Paths::of(args, false);
     per_row(args, &Boolean, len, out, |row| {
-        let path = paths.at(row)?;
-        match part_at(source.get(row), path) {
+        let (found, path) = paths.part_at(row, source.get(row))?;
+        match found {
             Scanned::Nothing => return Ok(0),
             Scanned::Part(_) => return Ok(1),
             Scanned::Unknown => {}

@@ -7,7 +7,8 @@ use super::nested::is_text;
 use crate::nested::rows::{Part, each_known};
 use crate::registry::Function;
 use inlay_kernels::function::kernel;
-use inlay_kernels::json::scan::{Raw, Scanned, part_at, part_of_checked};
+use inlay_kernels::json::pattern::PartFinder;
+use inlay_kernels::json::scan::{Raw, Scanned, part_at};
 use inlay_kernels::json::value::{Json, Path};
 use inlay_kernels::json::values::text_of;
 use inlay_kernels::resolve::{ArgType, Resolved};
@@ -139,7 +140,7 @@ fn resolve(args: &[ArgType], wanted: Wanted) -> Option<Resolved> {
     let returns = ty.clone();
     let kernel = kernel(move |args, len, out| {
         // The paths of the row before, which are mostly those of all rows.
-        let (mut known, mut read) = (Vec::new(), Vec::new());
+        let (mut known, mut read, mut finders) = (Vec::new(), Vec::new(), Vec::new());
         let (mut bytes, mut ends): (Vec<u8>, Vec<(usize, bool)>) = (Vec::new(), Vec::new());
         each_known(args, &ty, len, out, |args, row, out| {
             let document = args.get(0, row).unwrap_or_default();
@@ -162,6 +163,9 @@ fn resolve(args: &[ArgType], wanted: Wanted) -> Option<Resolved> {
                 limits::need(list.len().saturating_mul(PATH_BYTES))?;
                 read = (0..list.len()).map(path).collect::<Result<Vec<Path>>>()?;
                 known = paths.to_vec();
+                finders.clear();
+                finders.resize_with(read.len(), PartFinder::of_checked);
+                finders.iter_mut().take(1).for_each(|first| *first = PartFinder::default());
             }
             if read.is_empty() {
                 Json::parse(text())?;
@@ -170,9 +174,9 @@ fn resolve(args: &[ArgType], wanted: Wanted) -> Option<Resolved> {
             ends.clear();
             // The first look at a document checks all of it.
             let mut is_checked = false;
-            for path in &read {
-                let found = match is_checked {
-                    true => part_of_checked(document, path),
+            for (index, (path, finder)) in read.iter().zip(&mut finders).enumerate() {
+                let found = match is_checked || index == 0 {
+                    true => finder.part_at(document, Some(path)),
                     false => part_at(document, Some(path)),
                 };
                 is_checked |= found != Scanned::Unknown;

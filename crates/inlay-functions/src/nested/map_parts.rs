@@ -11,7 +11,7 @@ use inlay_types::LogicalType::{self, Boolean};
 use inlay_types::logical_type::Field;
 use inlay_types::nested::read::{map_lists, map_parts};
 use inlay_types::nested::write::{StructPacker, push_appended};
-use inlay_types::nested::{Sequence, fixed_width};
+use inlay_types::nested::{Sequence, fixed_width, plain_run};
 use inlay_types::{Result, limits};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -119,6 +119,11 @@ fn resolve_entries(args: &[ArgType]) -> Option<Resolved> {
     let kernel = kernel(move |args, len, out| {
         each_known(args, &ty, len, out, |args, row, out| {
             let bytes = args.get(0, row).unwrap_or_default();
+            if let ([None, Some(width)], true) = (widths, bytes.len() <= SHORT)
+                && out.try_push_with(|out| Ok(push_named(bytes, width, out).is_some()))?
+            {
+                return Ok(());
+            }
             let (keys, values) = map_parts(&types, bytes);
             let count = keys.len().min(values.len());
             let size = count.saturating_mul(packer.fixed_size()) + bytes.len();
@@ -141,6 +146,38 @@ fn resolve_entries(args: &[ArgType]) -> Option<Resolved> {
 
 /// Bytes of entries that are written into their places at once.
 const SHORT: usize = 1 << 16;
+
+/// Appends the list of the entries of a map of texts to values of `width` bytes; `None`: a value is NULL, and nothing was appended.
+fn push_named(map: &[u8], width: usize, out: &mut Vec<u8>) -> Option<()> {
+    let (keys, values) = map_lists(map);
+    let (header, keys) = keys.split_first_chunk()?;
+    let count = u32::from_le_bytes(*header) as usize;
+    let values = plain_run(values, width).filter(|values| values.len() == count * width)?;
+    let (ends, texts) = keys.split_at_checked(4 * count)?;
+    let fixed = 1 + width + 4;
+    let start = out.len();
+    out.resize(start + 4 + 4 * count + count * fixed + texts.len(), 0);
+    let (list_header, rest) = out[start..].split_at_mut(4);
+    list_header.copy_from_slice(header);
+    let (list_ends, mut entries) = rest.split_at_mut(4 * count);
+    let (mut from, mut end) = (0, 0u32);
+    let places = list_ends.as_chunks_mut::<4>().0.iter_mut().zip(ends.as_chunks::<4>().0);
+    for ((list_end, text_end), value) in places.zip(values.chunks_exact(width)) {
+        let text_end = u32::from_le_bytes(*text_end) as usize;
+        let text = texts.get(from..text_end).unwrap_or_default();
+        from = text_end;
+        let (entry, others) = entries.split_at_mut(fixed + text.len());
+        entries = others;
+        // Both are there.
+        entry[0] = 0b11;
+        copy_short(&mut entry[1..1 + width], value);
+        entry[1 + width..fixed].copy_from_slice(&(text.len() as u32).to_le_bytes());
+        copy_short(&mut entry[fixed..], text);
+        end += (fixed + text.len()) as u32;
+        *list_end = end.to_le_bytes();
+    }
+    Some(())
+}
 
 /// Appends the list of the entries of a map as structs of key and value, of which the sizes are added up first.
 fn push_entries(

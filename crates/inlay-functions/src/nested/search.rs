@@ -478,15 +478,17 @@ fn padded(child: &Vector, offsets: &[u32], ends: &[u32]) -> Result<Vector> {
     }
     let mut places: Vec<u32> = Vec::new();
     limits::grow(&mut places, total)?;
-    let mut validity = Bitmap::filled(total, true);
+    let mut words = vec![u64::MAX; total.div_ceil(64)];
     for (own, wanted) in offsets.windows(2).zip(ends.windows(2)) {
         let (size, count) = (wanted[1] - wanted[0], (own[1] - own[0]).min(wanted[1] - wanted[0]));
         places.extend(own[0]..own[0] + count);
         for place in count..size {
             places.push(0);
-            validity.set((wanted[0] + place) as usize, false);
+            let place = (wanted[0] + place) as usize;
+            words[place / 64] &= !(1 << (place % 64));
         }
     }
+    let validity = Bitmap::from_words(words, total);
     let mut column = child.take(&places);
     column.set_validity(Some(match column.validity() {
         Some(own) => own.and(&validity),

@@ -4,15 +4,15 @@
 //! absent (`x[:3]`), as in DuckDB; a NULL bound makes the part NULL. A step below zero goes from the first bound down to the
 //! second.
 
-use super::rows::{Args, each};
+use super::rows::{Args, Output, computed, each, finish, int};
 use super::{element, is_integer};
 use crate::registry::Function;
 use inlay_kernels::function::kernel;
 use inlay_kernels::resolve::{ArgType, ResolveOptions, Resolved};
 use inlay_types::LogicalType::{BigInt, Blob, Varchar};
 use inlay_types::limits;
-use inlay_types::nested::Sequence;
-use inlay_types::{Error, LogicalType, Result};
+use inlay_types::nested::{Parts, Sequence, fixed_width, plain_run};
+use inlay_types::{Error, LogicalType, Result, Vector};
 
 /// See the module documentation.
 pub(crate) static FUNCTIONS: &[Function] = &[Function::typed(
@@ -54,7 +54,16 @@ fn resolve(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
     let source_type = if element.is_some() { source.ty.clone() } else { ty.clone() };
     let types = std::iter::once(source_type).chain(bound_types).collect();
     let returns = ty.clone();
+    let width = element.as_ref().and_then(fixed_width);
     let kernel = kernel(move |args, len, out| {
+        if let Some(width) = width
+            && let Some(bounds) = constant_bounds(&args[1..], &absent)
+        {
+            let (rows, taken) = computed(&args[..1], len);
+            if let Some(made) = slice_runs(&ty, &taken[0].flatten(), width, bounds)? {
+                return finish(made, rows, len, out);
+            }
+        }
         each(args, &ty, len, out, |args, row, out| {
             let bound = |index: usize| Bound::of(args, row, index, &absent);
             let (Some(source), Some(first), Some(last), Some(step)) =
@@ -95,6 +104,48 @@ fn resolve(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
         })
     });
     Some(Resolved::fallible(types, returns, kernel))
+}
+
+/// The bounds of a slice without a step that are the same in all rows.
+fn constant_bounds(bounds: &[&Vector], absent: &[bool]) -> Option<[Bound; 2]> {
+    let [first, last] = bounds else { return None };
+    let one = |bound: &Vector, is_absent: bool| match is_absent {
+        true => Some(Bound::Absent),
+        false if bound.is_constant() => Parts::steady(bound).get(0).map(int).map(Bound::At),
+        false => None,
+    };
+    Some([one(first, absent[0])?, one(last, absent[1])?])
+}
+
+/// Parts of flat lists of elements of `width` bytes; `None`: some list has NULLs.
+fn slice_runs(ty: &LogicalType, lists: &Vector, width: usize, bounds: [Bound; 2]) -> Result<Option<Vector>> {
+    let (heap, mut out) = (lists.heap().buffers(), Output::new(ty));
+    for (row, view) in lists.views()[..lists.len()].iter().enumerate() {
+        if lists.is_null(row) {
+            out.push(None)?;
+            continue;
+        }
+        let Some(run) = plain_run(view.bytes(heap), width) else { return Ok(None) };
+        let count = (run.len() / width) as i64;
+        let [low, high] = ends(bounds[0], bounds[1], count);
+        let part = if high < low { &[] } else { &run[(low as usize - 1) * width..high as usize * width] };
+        out.push_with(|out| {
+            limits::grow_at_once(out, size_of::<u32>() + part.len())?;
+            out.extend_from_slice(&((part.len() / width) as u32).to_le_bytes());
+            out.extend_from_slice(part);
+            Ok(())
+        })?;
+    }
+    Ok(Some(out.finish()))
+}
+
+/// The first and the last position from 1 of a part that goes forwards; the last one is before the first if there is nothing.
+fn ends(first: Bound, last: Bound, count: i64) -> [i64; 2] {
+    let at = |bound: Bound, absent: i64| match bound {
+        Bound::Absent => absent,
+        Bound::At(at) => from_front(at, count as usize),
+    };
+    [at(first, 1).max(1), at(last, count).min(count)]
 }
 
 #[derive(Clone, Copy)]

@@ -3,13 +3,13 @@
 //!
 //! Each leaves to the cast of single values whatever is rare or wrong.
 
-use crate::json::scan::is_document;
+use crate::json::pattern::PartFinder;
+use crate::json::scan::Scanned;
 use crate::json::typed::Typed;
 use crate::parse;
 use inlay_types::nested::fixed_width;
 use inlay_types::nested::write::insert_validity;
-use inlay_types::view::INLINE_LIMIT;
-use inlay_types::{Buffer, Heap, LogicalType, Vector, View};
+use inlay_types::{Buffer, Heap, LogicalType, PhysicalType, Vector, View};
 
 /// How values of one type become bytes of another.
 pub(super) enum Packed {
@@ -64,12 +64,10 @@ pub(super) fn is_the_same(input: &Vector, to: &LogicalType) -> bool {
 }
 
 fn are_documents(input: &Vector) -> bool {
-    let heap = input.heap().buffers();
-    input
-        .views()
-        .iter()
-        .enumerate()
-        .all(|(row, view)| input.is_null(row) || is_document(view.bytes(heap)) == Some(true))
+    let (heap, mut finder) = (input.heap().buffers(), PartFinder::default());
+    input.views().iter().enumerate().all(|(row, view)| {
+        input.is_null(row) || matches!(finder.part_at(view.bytes(heap), None), Scanned::Part(_))
+    })
 }
 
 fn trimmed(mut text: &[u8]) -> &[u8] {
@@ -125,28 +123,49 @@ fn push_number(text: &[u8], element: &LogicalType, out: &mut Vec<u8>) -> Option<
 
 /// Integers of `width` bytes as bits, which fit into views.
 pub(super) fn as_bits(input: &Vector, width: usize, to: &LogicalType) -> Vector {
-    let one = |row: usize| match input.is_null(row) {
-        true => View::EMPTY,
-        false => bits_of(input.stored_i128(row) as u64, width),
+    macro_rules! of {
+        ($signed:ty, $unsigned:ty) => {
+            match input.physical_type() {
+                PhysicalType::I8 | PhysicalType::I16 | PhysicalType::I32 | PhysicalType::I64 => {
+                    input.values::<$signed>().iter().map(|value| bits_of(*value as u64, width)).collect()
+                }
+                _ => input
+                    .values::<$unsigned>()
+                    .iter()
+                    .map(|value| bits_of(u64::from(*value), width))
+                    .collect(),
+            }
+        };
+    }
+    let mut views: Vec<View> = match width {
+        1 => of!(i8, u8),
+        2 => of!(i16, u16),
+        4 => of!(i32, u32),
+        _ => of!(i64, u64),
     };
-    let views: Vec<View> = (0..input.len()).map(one).collect();
     let validity = input.validity().cloned();
+    if let Some(validity) = &validity {
+        let nulls = views.iter_mut().enumerate().filter(|(row, _)| !validity.get(*row));
+        nulls.for_each(|(_, view)| *view = View::EMPTY);
+    }
     Vector::flat(to.clone(), input.len(), Buffer::from_vec(views), validity, Heap::default())
 }
 
 /// The bits of an integer, as [`inlay_types::bit::from_bits`] packs them: seven to a byte, each but the last with a bit more.
+#[inline(always)]
 fn bits_of(number: u64, width: usize) -> View {
+    // All groups of a word, the first one in the lowest byte; those behind the last are cut below.
     let count = 8 * width;
-    // The first bit of the number is the highest of the word.
-    let mut rest = number << (64 - count);
     let groups = count.div_ceil(7);
-    let mut bytes = [0; INLINE_LIMIT];
-    for (group, byte) in bytes[..groups].iter_mut().enumerate() {
-        *byte = (rest >> 56) as u8 & 0xFE | u8::from(group + 1 < groups);
-        rest <<= 7;
+    // The first bit of the number is the highest of the word.
+    let rest = number << (64 - count);
+    let mut word = 0u128;
+    for group in 0..10 {
+        word |= u128::from((rest << (7 * group)) >> 57) << (8 * group + 1);
     }
-    bytes[groups] = (count - (groups - 1) * 7) as u8;
-    View::inline(&bytes[..=groups])
+    let (more, last) = ((1u128 << (8 * (groups - 1))) - 1, (count - (groups - 1) * 7) as u128);
+    let kept = word & ((1 << (8 * groups)) - 1);
+    View::of_short_word(kept | more & (u128::MAX / 0xFF) | last << (8 * groups), groups + 1)
 }
 
 #[cfg(test)]

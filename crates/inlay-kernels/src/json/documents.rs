@@ -9,6 +9,7 @@ use super::typed::{Columns, Row, Typed};
 use super::value::{Json, raw_members};
 use super::values::{as_type, text_of};
 use crate::cast::cast_value;
+use crate::parse;
 use inlay_types::error::kept_text;
 use inlay_types::logical_type::Field;
 use inlay_types::{Error, LogicalType, Result, Value, Vector, VectorBuilder, limits};
@@ -144,10 +145,31 @@ impl Keys {
 impl Shape {
     /// The shape of a document, down to `depth` levels.
     pub fn of(document: &str, depth: usize) -> Result<Self> {
-        Ok(Self::of_part(&Json::parse(document)?, depth))
+        Ok(Self::of_part(&Json::parse(document)?, depth, &mut Self::of_scalar))
     }
 
-    fn of_part(json: &Json<'_>, depth: usize) -> Self {
+    /// The shape of a part, of whose texts, numbers and words, in their order, `scalar` says what they are.
+    pub(super) fn of_part(json: &Json<'_>, depth: usize, scalar: &mut impl FnMut(&Json<'_>) -> Self) -> Self {
+        match json {
+            Json::Array(_) | Json::Object(_) if depth == 0 => Self::Any,
+            Json::Array(items) => {
+                let shapes = items.iter().map(|item| Self::of_part(item, depth - 1, scalar));
+                Self::List(Box::new(shapes.fold(Self::Unknown, Self::joined)))
+            }
+            Json::Object(members) => {
+                let mut keys = Vec::with_capacity(members.len());
+                for (name, part) in members {
+                    let shape = Self::of_part(part, depth - 1, scalar);
+                    keys.push(Key { name: name.to_string(), shape, objects: 1 });
+                }
+                Self::Object(Keys { objects: 1, keys, known: KnownKeys::default() })
+            }
+            Json::Null | Json::Bool(_) | Json::Unsigned(_) | Json::Negative(_) => scalar(json),
+            Json::Real(_) | Json::Digits(_) | Json::Text(_) => scalar(json),
+        }
+    }
+
+    fn of_scalar(json: &Json<'_>) -> Self {
         match json {
             Json::Null => Self::Unknown,
             Json::Bool(_) => Self::Plain(LogicalType::Boolean),
@@ -155,19 +177,28 @@ impl Shape {
             Json::Unsigned(_) | Json::Negative(_) => Self::Plain(LogicalType::BigInt),
             Json::Digits(digits) if digits.parse::<i128>().is_ok() => Self::Plain(LogicalType::HugeInt),
             Json::Real(_) | Json::Digits(_) => Self::Plain(LogicalType::Double),
-            Json::Text(text) => Self::Plain(type_of_text(text)),
-            Json::Array(_) | Json::Object(_) if depth == 0 => Self::Any,
-            Json::Array(items) => {
-                let shapes = items.iter().map(|item| Self::of_part(item, depth - 1));
-                Self::List(Box::new(shapes.fold(Self::Unknown, Self::joined)))
-            }
-            Json::Object(members) => {
-                let key = |(name, part): &(_, Json<'_>)| {
-                    let name: &std::borrow::Cow<'_, str> = name;
-                    Key { name: name.to_string(), shape: Self::of_part(part, depth - 1), objects: 1 }
-                };
-                let keys = members.iter().map(key).collect();
-                Self::Object(Keys { objects: 1, keys, known: KnownKeys::default() })
+            Json::Text(text) => Self::of_text(text),
+            Json::Array(_) | Json::Object(_) => Self::Any,
+        }
+    }
+
+    /// The shape of a text by what it looks like.
+    pub(super) fn of_text(text: &str) -> Self {
+        Self::Plain(type_of_text(text))
+    }
+
+    /// That of so many documents of this shape.
+    pub(super) fn times(self, count: u64) -> Self {
+        match self {
+            Self::Unknown | Self::Plain(_) | Self::Any => self,
+            Self::List(element) => Self::List(Box::new(element.times(count))),
+            Self::Object(mut keys) => {
+                keys.objects *= count;
+                for key in &mut keys.keys {
+                    key.shape = std::mem::replace(&mut key.shape, Self::Unknown).times(count);
+                    key.objects *= count;
+                }
+                Self::Object(keys)
             }
         }
     }
@@ -237,10 +268,14 @@ fn type_of_text(text: &str) -> LogicalType {
     let reads = |ty: LogicalType| cast_value(&Value::Varchar(text.to_string()), &ty).is_ok().then_some(ty);
     let has_date = digits(0..4) && is(4, b"-") && digits(5..7) && is(7, b"-") && digits(8..10);
     let found = if has_date && bytes.len() == 10 {
-        reads(LogicalType::Date)
+        if parse::date(bytes).is_some() { Some(LogicalType::Date) } else { reads(LogicalType::Date) }
     } else if has_date && is(10, b" T") && digits(11..13) && is(13, b":") {
         let zone = bytes.get(14..).is_some_and(|rest| rest.iter().any(|byte| b"Zz+-".contains(byte)));
-        reads(if zone { LogicalType::TimestampTz } else { LogicalType::Timestamp })
+        match zone {
+            true => reads(LogicalType::TimestampTz),
+            false if parse::timestamp(bytes).is_some() => Some(LogicalType::Timestamp),
+            false => reads(LogicalType::Timestamp),
+        }
     } else if digits(0..2) && is(2, b":") && digits(3..5) && bytes.len() <= 15 {
         reads(LogicalType::Time)
     } else if bytes.len() == 36 && is(8, b"-") && is(13, b"-") {

@@ -93,7 +93,8 @@ pub fn plain_scalar(document: &[u8]) -> Option<&[u8]> {
 /// Whether a document is a value that [`plain_scalar`] gave or has it somewhere; `None`: its tree knows.
 pub fn contains_scalar(document: &[u8], scalar: &[u8]) -> Option<bool> {
     let (mut found, mut is_known) = (false, true);
-    let (end, _) = passed_over_with(document, 0, 0, |value, is_plain| {
+    let (end, _) = passed_over_with(document, 0, 0, |from, to, is_plain| {
+        let value = &document[from..to];
         found |= value == scalar;
         // A number that is written otherwise is another one, a text may be the same.
         is_known &= is_plain || !value.starts_with(b"\"") || !scalar.starts_with(b"\"");
@@ -166,7 +167,7 @@ fn part<'a>(document: &'a [u8], steps: &[Step]) -> Scanned<'a> {
     }
 }
 
-fn found_part(document: &[u8], (from, to, is_plain): Place) -> Scanned<'_> {
+pub(super) fn found_part(document: &[u8], (from, to, is_plain): Place) -> Scanned<'_> {
     match std::str::from_utf8(&document[from..to]) {
         Ok(text) => Scanned::Part(Raw { text, is_plain }),
         Err(_) => Scanned::Unknown,
@@ -174,12 +175,14 @@ fn found_part(document: &[u8], (from, to, is_plain): Place) -> Scanned<'_> {
 }
 
 /// Where a part lies, and whether it is plain.
-type Place = (usize, usize, bool);
+pub(super) type Place = (usize, usize, bool);
 
 /// A place in a document.
 #[derive(Clone)]
 pub(super) struct Scanner<'a> {
     bytes: &'a [u8],
+    /// The same if it is known to be UTF-8.
+    text: Option<&'a str>,
     pub(super) at: usize,
     /// Whether what was passed over is written as it would be.
     is_plain: bool,
@@ -190,11 +193,11 @@ pub(super) struct Scanner<'a> {
 
 impl<'a> Scanner<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        Self::of_bytes(text.as_bytes())
+        Self { text: Some(text), ..Self::of_bytes(text.as_bytes()) }
     }
 
     fn of_bytes(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0, is_plain: true, stops: false, stopped_at: None }
+        Self { bytes, text: None, at: 0, is_plain: true, stops: false, stopped_at: None }
     }
 
     /// Whether nothing but space is left.
@@ -208,7 +211,11 @@ impl<'a> Scanner<'a> {
         let (from, before) = (self.at, std::mem::replace(&mut self.is_plain, true));
         self.skip(depth)?;
         let is_plain = std::mem::replace(&mut self.is_plain, before);
-        Some(Raw { text: std::str::from_utf8(self.bytes.get(from..self.at)?).ok()?, is_plain })
+        let text = match self.text {
+            Some(text) => text.get(from..self.at)?,
+            None => std::str::from_utf8(self.bytes.get(from..self.at)?).ok()?,
+        };
+        Some(Raw { text, is_plain })
     }
 
     #[inline(always)]
@@ -278,8 +285,7 @@ impl<'a> Scanner<'a> {
         loop {
             let (name, value) = key_at(bytes, at)?;
             // The first of several members of a name is meant.
-            // Most other names differ in length or in their first byte.
-            if !is_known && name.len() == key.len() && name.first() == key.first() && name == key {
+            if !is_known && is_name(name, key) {
                 is_known = true;
                 self.at = value;
                 found = self.find(steps, depth + 1)?;
@@ -436,16 +442,16 @@ fn behind_member(bytes: &[u8], at: usize, depth: usize) -> Option<usize> {
 /// Where the value that begins at `at`, or behind spaces, ends, and whether it is plain. What lies in it is told apart without
 /// recursion: the lowest bit of `open` says whether an object is open or an array, those above whether the ones around it are.
 fn passed_over(bytes: &[u8], at: usize, depth: usize) -> Option<(usize, bool)> {
-    passed_over_with(bytes, at, depth, |_, _| {})
+    passed_over_with(bytes, at, depth, |_, _, _| {})
 }
 
-/// The same; `scalar` gets each value that is neither an array nor an object, and whether it is plain.
+/// The same; `scalar` gets where each value lies that is neither an array nor an object, and whether it is plain.
 #[inline(always)]
 fn passed_over_with(
     bytes: &[u8],
     mut at: usize,
     depth: usize,
-    mut scalar: impl FnMut(&[u8], bool),
+    mut scalar: impl FnMut(usize, usize, bool),
 ) -> Option<(usize, bool)> {
     let (mut open, mut levels, mut is_plain) = (0u128, 0, true);
     loop {
@@ -453,7 +459,7 @@ fn passed_over_with(
         match *bytes.get(at)? {
             b'"' => {
                 let (end, is_plain_text) = text_end(bytes, at)?;
-                scalar(&bytes[at..end], is_plain_text);
+                scalar(at, end, is_plain_text);
                 at = end;
                 is_plain &= is_plain_text;
             }
@@ -476,15 +482,14 @@ fn passed_over_with(
             }
             b'-' | b'0'..=b'9' => {
                 let (end, is_plain_number) = number_end(bytes, at)?;
-                scalar(&bytes[at..end], is_plain_number);
+                scalar(at, end, is_plain_number);
                 at = end;
                 is_plain &= is_plain_number;
             }
-            byte @ (b't' | b'f' | b'n') => {
-                let word: &[u8] =
-                    if byte == b'n' { b"null" } else { [&b"true"[..], b"false"][usize::from(byte == b'f')] };
-                at = behind_word(bytes, at, word)?;
-                scalar(word, true);
+            b't' | b'f' | b'n' => {
+                let end = word_end(bytes, at)?;
+                scalar(at, end, true);
+                at = end;
             }
             _ => return None,
         }
@@ -543,19 +548,44 @@ fn behind_key(bytes: &[u8], at: usize) -> Option<usize> {
     key_at(bytes, at).map(|(_, value)| value)
 }
 
-fn behind_word(bytes: &[u8], at: usize, word: &[u8]) -> Option<usize> {
-    bytes.get(at..)?.starts_with(word).then_some(at + word.len())
+/// Where the word that begins at `at` ends.
+#[inline]
+fn word_end(bytes: &[u8], at: usize) -> Option<usize> {
+    let rest = bytes.get(at..)?;
+    match rest.first_chunk::<4>()? {
+        b"true" | b"null" => Some(at + 4),
+        b"fals" => (rest.get(4) == Some(&b'e')).then_some(at + 5),
+        _ => None,
+    }
+}
+
+/// Where the text, number or word that begins at `at` ends, and whether it is plain.
+#[inline(always)]
+pub(super) fn scalar_end(bytes: &[u8], at: usize) -> Option<(usize, bool)> {
+    match *bytes.get(at)? {
+        b'"' => text_end(bytes, at),
+        b'-' | b'0'..=b'9' => number_end(bytes, at),
+        _ => word_end(bytes, at).map(|end| (end, true)),
+    }
+}
+
+/// Where the texts, numbers and words of a document lie; `None`: it is not passed over, or has more than `most`.
+pub(super) fn scalars_of(document: &[u8], most: usize) -> Option<Vec<(usize, usize)>> {
+    let mut scalars = Vec::new();
+    let (end, _) = passed_over_with(document, 0, 0, |from, to, _| {
+        if scalars.len() <= most {
+            scalars.push((from, to));
+        }
+    })?;
+    (behind_space(document, end) == document.len() && scalars.len() <= most).then_some(scalars)
 }
 
 /// Where the number that begins at `at` ends, and whether it is written as it would be: whole numbers of 64 bits are, but -0.
 #[inline]
 fn number_end(bytes: &[u8], from: usize) -> Option<(usize, bool)> {
-    let digits_end = |mut at: usize| {
-        let from = at;
-        while bytes.get(at).is_some_and(u8::is_ascii_digit) {
-            at += 1;
-        }
-        (at > from).then_some(at)
+    let digits_end = |from: usize| {
+        let end = from + digit_prefix(bytes.get(from..)?);
+        (end > from).then_some(end)
     };
     let is_negative = bytes[from] == b'-';
     let first = from + usize::from(is_negative);
@@ -580,6 +610,24 @@ fn number_end(bytes: &[u8], from: usize) -> Option<(usize, bool)> {
     Some((at, is_plain))
 }
 
+/// How many of the first bytes are digits, eight at a time.
+#[inline(always)]
+fn digit_prefix(bytes: &[u8]) -> usize {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let mut at = 0;
+    while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
+        // Digits become 0 to 9; the highest bit of others is set, or gets set when 118 is added. No sum leaves the byte of a digit, and
+        // those above the first other byte do not matter.
+        let word = u64::from_le_bytes(*chunk) ^ (ONES * u64::from(b'0'));
+        let others = (word | word.wrapping_add(ONES * (128 - 10))) & (ONES << 7);
+        if others != 0 {
+            return at + others.trailing_zeros() as usize / 8;
+        }
+        at += 8;
+    }
+    at + bytes[at..].iter().take_while(|byte| byte.is_ascii_digit()).count()
+}
+
 /// Where the text whose quote is at `at` ends, and whether it has no escapes.
 #[inline]
 fn text_end(bytes: &[u8], at: usize) -> Option<(usize, bool)> {
@@ -602,10 +650,26 @@ fn text_end(bytes: &[u8], at: usize) -> Option<(usize, bool)> {
     }
 }
 
+/// Whether a name is the one that is meant: short ones are compared without a call.
+#[inline(always)]
+pub(super) fn is_name(name: &[u8], meant: &[u8]) -> bool {
+    if name.len() != meant.len() || name.len() > 16 {
+        return name == meant;
+    }
+    match (name.first_chunk::<8>(), name.last_chunk::<8>(), meant.first_chunk::<8>(), meant.last_chunk::<8>())
+    {
+        (Some(first), Some(last), Some(meant_first), Some(meant_last)) => {
+            u64::from_le_bytes(*first) == u64::from_le_bytes(*meant_first)
+                && u64::from_le_bytes(*last) == u64::from_le_bytes(*meant_last)
+        }
+        _ => name.iter().zip(meant).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0,
+    }
+}
+
 /// How many of the first bytes are neither quotes, escapes nor control characters, eight at a time: the others are looked at one by
 /// one.
 #[inline]
-pub(super) fn plain_prefix(bytes: &[u8]) -> usize {
+pub fn plain_prefix(bytes: &[u8]) -> usize {
     const LOW: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = 0x8080_8080_8080_8080;
     // A byte of `word` that is 0 has its highest bit in the result, and no byte before it has.
@@ -626,130 +690,4 @@ pub(super) fn plain_prefix(bytes: &[u8]) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::value::Json;
-    use super::*;
-
-    fn written(json: &Json<'_>) -> String {
-        let mut out = String::new();
-        json.write(&mut out);
-        out
-    }
-
-    /// What trees say of the part: its text, or that there is none, or that the document is malformed.
-    fn by_tree(text: &str, path: &Path) -> Option<Option<String>> {
-        let document = Json::parse(text).ok()?;
-        Some(path.find(&document).first().map(|part| written(part)))
-    }
-
-    const PATHS: &[&str] = &[
-        "$",
-        "$.a",
-        "$.b.c",
-        "a",
-        "$.l[1]",
-        "$.l[0].x",
-        "$[2]",
-        "$.\"a b\"",
-        "$.é",
-        "$.a[-1]",
-        "$.a[#-1]",
-        // Keys with quotes, which are nowhere, though their bytes are.
-        "$['a\": 1, \"b']",
-        "$['a\" 1}']",
-    ];
-
-    fn check(text: &str) {
-        for path in PATHS {
-            let path = Path::parse(path).unwrap();
-            let expected = by_tree(text, &path);
-            if part_at(text.as_bytes(), Some(&path)) != Scanned::Unknown {
-                let checked = part_of_checked(text.as_bytes(), &path);
-                assert_eq!(part_at(text.as_bytes(), Some(&path)), checked, "{text} {path:?}");
-            }
-            match part_at(text.as_bytes(), Some(&path)) {
-                Scanned::Unknown => {}
-                Scanned::Nothing => assert_eq!(expected, Some(None), "{text} {path:?}"),
-                Scanned::Part(raw) => {
-                    let tree = Json::parse(raw.text).unwrap();
-                    assert_eq!(expected, Some(Some(written(&tree))), "{text} {path:?}");
-                    let mut out = Vec::new();
-                    if raw.write(&mut out) {
-                        assert_eq!(String::from_utf8(out).unwrap(), written(&tree), "{text} {path:?}");
-                    }
-                    let items = if let Json::Array(items) = &tree { items.len() } else { 0 };
-                    assert!(raw.item_count().is_none_or(|count| count == items), "{text}");
-                    if let Some(plain) = raw.plain_text() {
-                        assert_eq!(tree, Json::Text(plain.into()), "{text}");
-                    }
-                }
-            }
-        }
-        if let Some(is_document) = is_document(text.as_bytes()) {
-            assert_eq!(is_document, Json::parse(text).is_ok(), "{text}");
-        }
-        for scalar in ["1", "2", "-5", "\"t1\"", "\"ü\"", "null", "true", "12345678901234567890", "0"] {
-            let Some(plain) = plain_scalar(scalar.as_bytes()) else { continue };
-            if let Some(found) = contains_scalar(text.as_bytes(), plain) {
-                let contains =
-                    Json::parse(text).map(|json| json.contains(&Json::parse(scalar).unwrap(), &mut 1000));
-                assert_eq!(Some(found), contains.ok(), "{text} {scalar}");
-            }
-        }
-        if let Scanned::Part(raw) = part_at(text.as_bytes(), None) {
-            let (mut pretty, mut expected) = (Vec::new(), String::new());
-            Json::parse(text).unwrap().write_pretty(0, &mut expected);
-            if raw.write_pretty(&mut pretty) {
-                assert_eq!(String::from_utf8(pretty).unwrap(), expected, "{text}");
-            }
-        }
-    }
-
-    #[test]
-    fn parts_are_those_of_trees() {
-        let documents = [
-            r#"{"a": 1, "b": {"c": "t1"}, "l": [1, {"x": [2, 3]}]}"#,
-            r#" { "a" : -0 , "a" : 2 , "b" : { "c" : "with \"quotes\" and \\ " } } "#,
-            r#"{"a b": 1.50, "é": "ü", "l": [{"x": 1e5}, 12345678901234567890, null, true, false]}"#,
-            r#"{"a": [1, 2, 3,], "l": []}"#,
-            r#"{"a": "\u0041", "b": NaN}"#,
-            r#"[1, "two", {"a": {}}, [[]], -5]"#,
-            r#"{"a": 01}"#,
-            r#"{"a": 1} x"#,
-            r#"{"a" 1}"#,
-            r#"{a: 1}"#,
-            "{\"a\": \"tab\there\"}",
-            r#""a text of more than eight bytes, with a quote \" in it""#,
-            "",
-            "tru",
-            r#"{"a": 5, "b": "unended"#,
-        ];
-        for text in documents {
-            check(text);
-            // Every damage that one byte can do, and every cut.
-            for at in 0..text.len() {
-                if let Some(cut) = text.get(..at) {
-                    check(cut);
-                }
-                for byte in *b"\"\\{}[],:0 a\n-.e" {
-                    let mut damaged = text.as_bytes().to_vec();
-                    damaged[at] = byte;
-                    if let Ok(damaged) = String::from_utf8(damaged) {
-                        check(&damaged);
-                    }
-                }
-            }
-        }
-        check(&"[".repeat(1000));
-        check(&format!("{}{}", "[".repeat(300), "]".repeat(300)));
-    }
-
-    #[test]
-    fn most_documents_need_no_tree() {
-        let text = r#"{"a": 1, "b": {"c": "t1"}, "l": [1, 2.5, null]}"#;
-        let part = |path: &str| part_at(text.as_bytes(), Some(&Path::parse(path).unwrap()));
-        assert_eq!(part("$.b.c"), Scanned::Part(Raw { text: "\"t1\"", is_plain: true }));
-        assert_eq!(part("$.l"), Scanned::Part(Raw { text: "[1, 2.5, null]", is_plain: false }));
-        assert_eq!(part("$.x"), Scanned::Nothing);
-    }
-}
+mod tests;

@@ -6,7 +6,7 @@
 //! object is passed over once to find its parts, which are then read in the order of the fields.
 
 use super::documents::check_kind;
-use super::scan::Scanner;
+use super::scan::{Scanner, is_name};
 use super::value::Json;
 use super::values::as_type;
 use crate::parse;
@@ -225,7 +225,7 @@ impl Fields {
     /// Keys mostly come in the order of the fields: each value is read where it is passed over.
     fn push_in_order(&self, scanner: &mut Scanner<'_>, depth: usize, out: &mut Vec<u8>) -> Option<()> {
         let (mut is_first, mut is_done) = (true, false);
-        let place_of = |name: &[u8]| self.names.iter().position(|known| known.as_bytes() == name);
+        let place_of = |name: &[u8]| self.names.iter().position(|known| is_name(name, known.as_bytes()));
         self.places.push(out, |index, out| {
             while !is_done {
                 let name = scanner.next_member(depth, std::mem::take(&mut is_first))?;
@@ -290,8 +290,8 @@ impl Fields {
         let mut expected = 0;
         scanner.members(depth, |scanner, name| {
             let place = match self.names.get(expected) {
-                Some(known) if known.as_bytes() == name => Some(expected),
-                _ => self.names.iter().position(|known| known.as_bytes() == name),
+                Some(known) if is_name(name, known.as_bytes()) => Some(expected),
+                _ => self.names.iter().position(|known| is_name(name, known.as_bytes())),
             };
             scanner.space();
             match place {
@@ -337,33 +337,79 @@ impl Columns {
         let mut scanner = Scanner::new(text);
         scanner.space();
         (scanner.peek()? == b'{').then_some(())?;
-        row.starts.clear();
-        row.starts.resize(self.fields.names.len(), NOWHERE);
-        self.fields.find(&mut scanner, 0, &mut row.starts, |name| {
-            let is_among =
-                |known: &HashSet<String>| std::str::from_utf8(name).is_ok_and(|name| known.contains(name));
-            self.known.as_deref().is_none_or(is_among)
-        })?;
+        let is_unordered = || self.fields.is_unordered.load(Ordering::Relaxed);
+        if !is_unordered() {
+            let found = self.read_in_order(&mut scanner.clone(), row);
+            if found.is_some() || !is_unordered() {
+                return found;
+            }
+        }
+        row.clear(self.fields.names.len());
+        self.fields.find(&mut scanner, 0, &mut row.starts, |name| self.is_known(name))?;
         scanner.is_at_end().then_some(())?;
-        row.bytes.clear();
-        row.ends.clear();
-        for (start, field) in row.starts.iter().zip(&self.fields.fields) {
-            let mut is_null = true;
+        for (place, start) in row.starts.iter().enumerate() {
+            let mut is_there = false;
             if *start != NOWHERE {
                 let mut part = scanner.clone();
                 part.at = *start as usize;
-                if matches!(field.kind, Kind::Document) {
-                    // A column of documents has them as they are written.
-                    let raw = part.raw(1)?;
-                    is_null = raw.text == "null";
-                    row.bytes.extend_from_slice(if is_null { b"" } else { raw.text.as_bytes() });
-                } else {
-                    is_null = !field.push(&mut part, 1, &mut row.bytes)?;
-                }
+                is_there = self.push_column(place, &mut part, &mut row.bytes)?;
             }
-            row.ends.push((row.bytes.len(), is_null));
+            row.ends.push((row.bytes.len(), !is_there));
         }
         Some(())
+    }
+
+    /// Keys mostly come in the order of the columns: each value is read where it is passed over.
+    fn read_in_order(&self, scanner: &mut Scanner<'_>, row: &mut Row) -> Option<()> {
+        let names = &self.fields.names;
+        row.clear(names.len());
+        let (mut is_first, mut expected) = (true, 0);
+        while let Some(name) = scanner.next_member(0, std::mem::take(&mut is_first))? {
+            let place = match names.get(expected) {
+                Some(known) if is_name(name, known.as_bytes()) => Some(expected),
+                _ => names.iter().position(|known| is_name(name, known.as_bytes())),
+            };
+            match place {
+                Some(place) if place >= expected => {
+                    // Those between have no value so far.
+                    row.ends.resize(place, (row.bytes.len(), true));
+                    row.starts[place] = 0;
+                    let is_there = self.push_column(place, scanner, &mut row.bytes)?;
+                    row.ends.push((row.bytes.len(), !is_there));
+                    expected = place + 1;
+                }
+                Some(place) if row.starts[place] == NOWHERE => {
+                    self.fields.is_unordered.store(true, Ordering::Relaxed);
+                    return None;
+                }
+                // A key that was there before: the first one counts.
+                Some(_) => scanner.skip(1)?,
+                None if !self.is_known(name) && scanner.peek()? != b'n' => return None,
+                None => scanner.skip(1)?,
+            }
+        }
+        row.ends.resize(names.len(), (row.bytes.len(), true));
+        scanner.is_at_end().then_some(())
+    }
+
+    /// Whether documents may have a key.
+    fn is_known(&self, name: &[u8]) -> bool {
+        let is_among =
+            |known: &HashSet<String>| std::str::from_utf8(name).is_ok_and(|name| known.contains(name));
+        self.known.as_deref().is_none_or(is_among)
+    }
+
+    /// Appends the value of a column; whether there is one, or NULL.
+    fn push_column(&self, place: usize, scanner: &mut Scanner<'_>, out: &mut Vec<u8>) -> Option<bool> {
+        let field = &self.fields.fields[place];
+        if !matches!(field.kind, Kind::Document) {
+            return field.push(scanner, 1, out);
+        }
+        // A column of documents has them as they are written.
+        let raw = scanner.raw(1)?;
+        let is_there = raw.text != "null";
+        out.extend_from_slice(if is_there { raw.text.as_bytes() } else { b"" });
+        Some(is_there)
     }
 }
 
@@ -376,6 +422,13 @@ pub struct Row {
 }
 
 impl Row {
+    fn clear(&mut self, columns: usize) {
+        self.starts.clear();
+        self.starts.resize(columns, NOWHERE);
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
     /// Reads a document that is the only column.
     pub fn read_whole(&mut self, typed: &Typed, text: &str) -> Option<()> {
         self.bytes.clear();
@@ -498,6 +551,22 @@ mod tests {
         assert_eq!(row.parts().collect::<Vec<_>>(), [Some(&5i32.to_le_bytes()[..]), Some(&b"t"[..])]);
         assert!(open.read(r#"{"b": null}"#, &mut row).is_some());
         assert_eq!(row.parts().collect::<Vec<_>>(), [None, None]);
+        // In order again, with keys that are missing, unknown or there twice.
+        let open = Columns::new(columns.clone().into_iter(), None);
+        let documents = [
+            (
+                r#"{"a": 5, "x": {}, "b": "t", "a": 6, "b": null}"#,
+                [Some(&5i32.to_le_bytes()[..]), Some(&b"t"[..])],
+            ),
+            (r#"{"x": [1], "b": "t"}"#, [None, Some(&b"t"[..])]),
+            (r#"{"a": 7}"#, [Some(&7i32.to_le_bytes()[..]), None]),
+            (" {} ", [None, None]),
+            (r#"{"b": "t", "a": 5}"#, [Some(&5i32.to_le_bytes()[..]), Some(&b"t"[..])]),
+        ];
+        for (text, expected) in documents {
+            assert!(open.read(text, &mut row).is_some(), "{text}");
+            assert_eq!(row.parts().collect::<Vec<_>>(), expected, "{text}");
+        }
         assert!(open.read("[1]", &mut row).is_none() && open.read(r#"{"a": 1"#, &mut row).is_none());
         let known = Arc::new(HashSet::from(["a".to_string(), "b".to_string(), "c".to_string()]));
         let closed = Columns::new(columns.into_iter(), Some(known));

@@ -77,7 +77,7 @@ fn bytes_of(vector: &Vector, total: usize) -> Vec<u8> {
     // Short strings are copied with all their twelve bytes, of which the next string overwrites the rest.
     let mut bytes = vec![0u8; total + INLINE_LIMIT];
     let mut at = 0;
-    for_each_view(vector, |view| {
+    let mut copy = |view: &View| {
         let len = view.len();
         if len <= INLINE_LIMIT {
             bytes[at..at + 4].copy_from_slice(&view.prefix());
@@ -86,7 +86,17 @@ fn bytes_of(vector: &Vector, total: usize) -> Vec<u8> {
             bytes[at..at + len].copy_from_slice(view.bytes(heap));
         }
         at += len;
-    });
+    };
+    if vector.is_flat() && vector.validity().is_none() {
+        // Behind a sort, each text lies somewhere else.
+        let views = vector.views();
+        for (row, view) in views.iter().enumerate() {
+            View::prefetch_ahead(views, row, heap);
+            copy(view);
+        }
+    } else {
+        for_each_view(vector, copy);
+    }
     bytes.truncate(total);
     bytes
 }

@@ -370,6 +370,13 @@ impl GroupTable {
         if len == 0 {
             return Ok(());
         }
+        if len > 1 && !keys.is_empty() && keys.iter().all(Vector::is_constant) {
+            // All rows are of one group.
+            let one = keys.iter().map(|key| key.slice(0, 1)).collect();
+            self.find_or_create_hashed(one, (1, known.map(|known| &known[..1])), groups)?;
+            groups.resize(len, groups[0]);
+            return Ok(());
+        }
         keys.iter_mut().for_each(normalize);
         if let Resolver::Unchosen = self.resolver {
             if known.is_some() {

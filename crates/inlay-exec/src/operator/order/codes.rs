@@ -1,7 +1,8 @@
 //! Keys as bits of a row's number: values of fixed width as distances from the least one, texts as ranks where there are few
-//! different ones, as the bytes behind what all begin with otherwise. A key whose bits do not decide the order completely,
+//! different ones, as the ranks of their bytes otherwise ([`Alphabet`]). A key whose bits do not decide the order completely,
 //! or do not fit, ends the number.
 
+use super::alphabet::Alphabet;
 use super::{KeyColumn, Normal, Prefix, compare_values, fill, normalise};
 use crate::context::ExecContext;
 use crate::operator::interner::Interner;
@@ -12,9 +13,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Texts are ranked if there are at most so many different ones, and so many rows for each.
 const RANKED_MAX: usize = 4096;
 const ROWS_PER_RANK: usize = 8;
-/// Bytes of a text in a number, and the bits for how many there are if it has no more.
-const TEXT_BYTES: usize = 12;
-const LEN_BITS: u32 = 4;
 
 /// A key as bits of a row's number.
 pub(super) struct Encoded {
@@ -40,17 +38,13 @@ enum Codes {
         ranks: Vec<u32>,
         high: u32,
     },
-    /// So many bytes of strings behind the first `skip`, which are the same in all, and how many there are if no string has
-    /// more.
-    Bytes {
-        skip: usize,
-        count: usize,
-        with_len: bool,
-    },
+    /// Numbers of texts.
+    Texts(Box<Alphabet>),
     Nothing,
 }
 
-fn bits_of(range: u128) -> u32 {
+/// Bits of the largest of some numbers.
+pub(super) fn bits_of(range: u128) -> u32 {
     128 - range.leading_zeros()
 }
 
@@ -90,7 +84,7 @@ pub(super) fn encode(context: &ExecContext, key: &KeyColumn<'_>, free: u32) -> R
     if vector.physical_type() == PhysicalType::View {
         return Ok(match ranks(context, vector)? {
             Some((values, high)) => fitting(Codes::Narrow { values, low: 0, high }, u128::from(high)),
-            None => encode_bytes(context, vector, free)?,
+            None => encode_texts(context, vector, free)?,
         });
     }
     Ok(match normalise(context, vector)? {
@@ -173,39 +167,32 @@ fn ranks(context: &ExecContext, vector: &Vector) -> Result<Option<(Vec<u64>, u64
     Ok(Some((values, sorted.len().saturating_sub(1) as u64)))
 }
 
-/// As many bytes of texts as fit, behind those that all begin with.
-fn encode_bytes(context: &ExecContext, vector: &Vector, free: u32) -> Result<Encoded> {
-    let (skip, longest) = beginning(context, vector)?;
-    let rest = longest - skip;
-    let with_len = rest <= TEXT_BYTES;
+/// As much of texts as fits, behind what all begin with.
+fn encode_texts(context: &ExecContext, vector: &Vector, free: u32) -> Result<Encoded> {
     let class_bits = if vector.validity().is_some() { 2 } else { 0 };
-    let count = rest.min(TEXT_BYTES);
-    let bits = 8 * count as u32 + if with_len { LEN_BITS } else { 0 } + class_bits;
-    if bits <= free {
-        return Ok(Encoded { codes: Codes::Bytes { skip, count, with_len }, bits, complete: with_len });
-    }
-    if free < 16 + class_bits {
-        return Ok(Encoded::nothing());
-    }
-    let count = count.min(((free - class_bits) / 8) as usize);
-    let bits = 8 * count as u32 + class_bits;
-    Ok(Encoded { codes: Codes::Bytes { skip, count, with_len: false }, bits, complete: false })
+    let Some(bits_max) = free.checked_sub(class_bits) else { return Ok(Encoded::nothing()) };
+    let alphabet = Alphabet::of(context, vector, beginning(context, vector)?, bits_max)?;
+    let (bits, complete) = (alphabet.bits + class_bits, alphabet.is_complete);
+    Ok(Encoded { codes: Codes::Texts(Box::new(alphabet)), bits, complete })
 }
 
-/// How many bytes all texts that are not NULL begin with, and the length of the longest.
-fn beginning(context: &ExecContext, vector: &Vector) -> Result<(usize, usize)> {
+/// How many bytes all texts that are not NULL begin with, and the lengths of the shortest and of the longest.
+fn beginning(context: &ExecContext, vector: &Vector) -> Result<(usize, usize, usize)> {
     let (views, heap) = (vector.views(), vector.heap().buffers());
     let is_valid = |row: usize| !vector.is_null(row);
-    let Some(first) = (0..views.len()).find(|&row| is_valid(row)) else { return Ok((0, 0)) };
+    let Some(first) = (0..views.len()).find(|&row| is_valid(row)) else { return Ok((0, 0, 0)) };
     let model = views[first].bytes(heap);
-    let found = Mutex::new((model.len(), 0));
+    let found = Mutex::new((model.len(), model.len(), 0));
     let block_rows = context.task_rows(views.len());
     context.parallel(views.len().div_ceil(block_rows), |block| {
         let from = block * block_rows;
-        let (mut skip, mut longest) = (found.lock().0, 0);
+        let (mut skip, mut shortest, mut longest) = (found.lock().0, model.len(), 0);
         for (row, view) in views[from..views.len().min(from + block_rows)].iter().enumerate() {
-            longest = longest.max(view.len());
-            if skip > 0 && is_valid(from + row) {
+            if !is_valid(from + row) {
+                continue;
+            }
+            (shortest, longest) = (shortest.min(view.len()), longest.max(view.len()));
+            if skip > 0 {
                 let bytes = view.bytes(heap);
                 if !bytes.starts_with(&model[..skip]) {
                     skip = bytes.iter().zip(model).take_while(|(a, b)| a == b).count();
@@ -213,7 +200,7 @@ fn beginning(context: &ExecContext, vector: &Vector) -> Result<(usize, usize)> {
             }
         }
         let mut found = found.lock();
-        *found = (found.0.min(skip), found.1.max(longest));
+        *found = (found.0.min(skip), found.1.min(shortest), found.2.max(longest));
         Ok(())
     })?;
     Ok(found.into_inner())
@@ -254,8 +241,8 @@ impl Encoded {
 
     /// How many of the first bytes of texts are equal where codes are.
     pub(super) fn bytes_known(&self) -> usize {
-        match self.codes {
-            Codes::Bytes { skip, count, .. } => skip + count,
+        match &self.codes {
+            Codes::Texts(alphabet) => alphabet.bytes_known(),
             Codes::Narrow { .. } | Codes::Wide { .. } | Codes::Ranks { .. } | Codes::Nothing => 0,
         }
     }
@@ -267,6 +254,13 @@ impl Encoded {
             let turned = |offset: u64| if key.descending { range - offset } else { offset };
             for (out, value) in out.iter_mut().zip(&values[from..]) {
                 *out = out.with(u128::from(turned(value.wrapping_sub(*low))), shift);
+            }
+            return;
+        }
+        if let (Codes::Texts(alphabet), None, false) = (&self.codes, key.vector.validity(), key.descending) {
+            let (views, heap) = (key.vector.views(), key.vector.heap().buffers());
+            for (out, view) in out.iter_mut().zip(&views[from..]) {
+                *out = out.with(alphabet.number(view.bytes(heap)), shift);
             }
             return;
         }
@@ -289,10 +283,11 @@ impl Encoded {
             Codes::Ranks { ranks, high } => {
                 (u128::from(ranks[key.vector.codes()[row] as usize]), u128::from(*high))
             }
-            Codes::Bytes { skip, count, with_len } => {
-                let width = 8 * *count as u32 + if *with_len { LEN_BITS } else { 0 };
-                let mask = if width == 0 { 0 } else { u128::MAX >> (128 - width) };
-                let value = if is_null { 0 } else { bytes_behind(key.vector, row, *skip, *count, *with_len) };
+            Codes::Texts(alphabet) => {
+                let width = alphabet.bits;
+                let mask = u128::MAX.checked_shr(128 - width).unwrap_or(0);
+                let text = key.vector.views()[row].bytes(key.vector.heap().buffers());
+                let value = if is_null { 0 } else { alphabet.number(text) };
                 let value = if key.descending { !value & mask } else { value };
                 // Two bits above tell NULLs in front, values, NULLs behind.
                 let class = match (has_nulls, is_null, key.nulls_first) {
@@ -301,7 +296,8 @@ impl Encoded {
                     (true, true, true) => 0,
                     (true, true, false) => 2,
                 };
-                return if is_null { class << width } else { value | class << width };
+                let class = class << (width % 128);
+                return if is_null { class } else { value | class };
             }
         };
         if is_null {
@@ -310,13 +306,4 @@ impl Encoded {
         let value = if key.descending { range - offset } else { offset };
         value + u128::from(has_nulls && key.nulls_first)
     }
-}
-
-fn bytes_behind(vector: &Vector, row: usize, skip: usize, count: usize, with_len: bool) -> u128 {
-    let bytes = &vector.views()[row].bytes(vector.heap().buffers())[skip..];
-    let mut head = [0u8; 16];
-    let taken = bytes.len().min(count);
-    head[16 - count..16 - count + taken].copy_from_slice(&bytes[..taken]);
-    let value = u128::from_be_bytes(head);
-    if with_len { value << LEN_BITS | bytes.len() as u128 } else { value }
 }

@@ -6,6 +6,7 @@
 //! are sorted in parallel; rows with equal numbers are compared by the keys that did not fit, then by their place, so that
 //! the order does not depend on the number of workers.
 
+mod alphabet;
 mod codes;
 mod normal;
 mod ties;
@@ -197,6 +198,26 @@ pub(super) fn sort_rows(
     len: usize,
 ) -> Result<Order> {
     sort_with(context, keys, partition_count, len, false)
+}
+
+/// A number of at most so many bits per row, equal where all keys are; `None` if keys do not fit into them.
+pub(super) fn numbers(
+    context: &ExecContext,
+    keys: &[KeyColumn<'_>],
+    len: usize,
+    bits_max: u32,
+) -> Result<Option<Vec<u32>>> {
+    let (mut encoded, mut shifts, mut bits) = (Vec::with_capacity(keys.len()), Vec::new(), 0);
+    for key in keys {
+        let next = encode(context, key, bits_max - bits)?;
+        if !next.complete {
+            return Ok(None);
+        }
+        shifts.push(bits);
+        bits += next.bits;
+        encoded.push(next);
+    }
+    prefixes::<u32>(context, len, keys, encoded, &shifts).map(Some)
 }
 
 fn sort_with(

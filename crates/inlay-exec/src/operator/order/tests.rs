@@ -20,13 +20,19 @@ fn text(random: &mut Random, shape: usize, row: usize) -> String {
         2 => ["", "\0", "a", "a\0", "a\0b", "ab"][random.below(6) as usize].repeat(1 + row % 2),
         3 => format!("{} and more than twelve bytes {}", random.below(90), random.below(700)),
         4 => "always the same text".to_string(),
+        9 => {
+            ["Anna", "Bruno", "Élise"][random.below(3) as usize].to_string() + &random.below(3000).to_string()
+        }
+        // Most bytes at most places, of texts as long as a number or longer.
+        10 => (0..random.below(26)).map(|_| char::from(random.below(128) as u8)).collect(),
+        11 => (0..8 + random.below(2)).map(|_| char::from(random.below(128) as u8)).collect(),
         _ => format!("{}", random.below(1 << 40)),
     }
 }
 
 fn column(random: &mut Random, kind: usize, len: usize, nulls: bool) -> Vector {
     let ty = match kind {
-        0..=5 => LogicalType::Varchar,
+        0..=5 | 9..=11 => LogicalType::Varchar,
         6 => LogicalType::Integer,
         7 => LogicalType::Double,
         _ => LogicalType::HugeInt,
@@ -34,7 +40,7 @@ fn column(random: &mut Random, kind: usize, len: usize, nulls: bool) -> Vector {
     let values: Vec<Value> = (0..len)
         .map(|row| match kind {
             _ if nulls && random.below(9) == 0 => Value::Null,
-            0..=5 => Value::Varchar(text(random, kind, row)),
+            0..=5 | 9..=11 => Value::Varchar(text(random, kind, row)),
             6 => Value::Integer(random.below(700) as i32 - 350),
             7 => Value::Double([f64::NAN, -0.0, 0.0, 1.5, -1.5, f64::INFINITY][random.below(6) as usize]),
             _ => Value::HugeInt(i128::from(random.below(50) as i64 - 25) << 80),
@@ -72,7 +78,22 @@ fn check(vectors: &[Vector], directions: &[(bool, bool)], threads: usize) {
 #[test]
 fn rows_are_in_the_order_of_their_values() {
     let mut random = Random(7);
-    for (kind, other) in [(0, 6), (1, 0), (2, 3), (3, 6), (4, 2), (5, 1), (6, 7), (7, 0), (8, 3), (3, 3)] {
+    for (kind, other) in [
+        (0, 6),
+        (1, 0),
+        (2, 3),
+        (3, 6),
+        (4, 2),
+        (5, 1),
+        (6, 7),
+        (7, 0),
+        (8, 3),
+        (3, 3),
+        (9, 10),
+        (10, 9),
+        (11, 6),
+        (6, 11),
+    ] {
         for (len, threads) in [(1, 1), (900, 1), (70_000, 3)] {
             for nulls in [false, true] {
                 let vectors = [column(&mut random, kind, len, nulls), column(&mut random, other, len, nulls)];

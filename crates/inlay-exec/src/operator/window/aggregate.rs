@@ -195,12 +195,19 @@ fn add_stretch(
     Ok(())
 }
 
+/// The rows for which a condition is TRUE.
+pub(super) fn truths(context: &ExecContext, part: &Part, condition: &Operand) -> Result<Vec<bool>> {
+    let vector = part.sorted(context, condition)?;
+    let values = vector.values::<u8>();
+    Ok((0..part.len).map(|place| values[place] != 0 && !vector.is_null(place)).collect())
+}
+
 impl Preparing<'_> {
     fn method(&self) -> Result<Method> {
         let (function, aggregate) = (self.function, self.aggregate);
         let mut mask = match &function.filter {
             None => None,
-            Some(filter) => Some(self.truths(filter)?),
+            Some(filter) => Some(truths(self.context, self.part, filter)?),
         };
         let distinct =
             function.distinct && aggregate.kind.is_distinct_sensitive() && !function.args.is_empty();
@@ -304,13 +311,6 @@ impl Preparing<'_> {
             true => Method::RunningBest(modes.running(&self.part.order.partitions)),
             false => Method::Modes(modes),
         }))
-    }
-
-    /// The rows for which a condition is TRUE.
-    fn truths(&self, condition: &Operand) -> Result<Vec<bool>> {
-        let vector = self.part.sorted(self.context, condition)?;
-        let values = vector.values::<u8>();
-        Ok((0..self.part.len).map(|place| values[place] != 0 && !vector.is_null(place)).collect())
     }
 
     /// The ways of functions that pass over NULLs and have plain columns for states.

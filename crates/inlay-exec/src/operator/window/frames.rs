@@ -45,6 +45,13 @@ impl Chunk {
         Self { from, len, partition, partition_begin, partition_end, peer, peer_begin, peer_end }
     }
 
+    /// Rows that are not sorted, of which nothing but the partition is asked.
+    pub(super) fn unsorted(partitions: &[u32], from: usize, len: usize) -> Self {
+        let partition = partitions[from..from + len].to_vec();
+        let [partition_begin, partition_end, peer, peer_begin, peer_end] = [const { Vec::new() }; 5];
+        Self { from, len, partition, partition_begin, partition_end, peer, peer_begin, peer_end }
+    }
+
     fn place(&self, row: usize) -> u32 {
         (self.from + row) as u32
     }

@@ -7,7 +7,7 @@
 //! ranges of rows and not on partitions, so one large partition and many small ones are equally parallel.
 //!
 //! The rows come out in the order of the stage; rows that tie are in the order of the input, whatever the number of
-//! workers.
+//! workers. Where no function asks for an order they may all be ([`unsorted`]).
 //!
 //! A worker that is refused memory hands its rows to an ordinary [`Sort`], which spills. Sorted rows are then read as a
 //! stream, and some partitions at a time go the same way as above: fewer when memory is refused. A partition that does
@@ -24,6 +24,7 @@ mod ranked;
 mod sliding;
 mod spec;
 mod tree;
+mod unsorted;
 mod values;
 
 pub(crate) use spec::{fits_any_order, same_stage};
@@ -47,6 +48,7 @@ use spec::{Function, Operand, Spec};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+use unsorted::Partitions;
 
 /// Rows per morsel of the output.
 const MORSEL_ROWS: usize = 16 * VECTOR_SIZE;
@@ -135,6 +137,8 @@ enum Prepared {
 struct Stage {
     part: Part,
     functions: Vec<(Prepared, Option<RangeKeys>)>,
+    /// Where rows are not sorted.
+    partitions: Option<Partitions>,
     _memory: Option<Reservation>,
 }
 
@@ -314,13 +318,23 @@ impl Window {
         }
         let columns = self.columns(context, batches)?;
         let keys: Vec<KeyColumn<'_>> = self.spec.keys.iter().map(|key| key.of(&columns)).collect();
-        let order = order::sort(context, &keys, self.spec.partition_count, len)?;
+        let partitions = unsorted::partitions(context, &self.spec, &keys, len)?;
+        let order = match &partitions {
+            Some(_) => Order::default(),
+            None => order::sort(context, &keys, self.spec.partition_count, len)?,
+        };
         drop(keys);
         let serial = context.alone();
         let part = Part { columns, len, order, serial };
         let mut functions = Vec::with_capacity(self.spec.functions.len());
         for function in &self.spec.functions {
-            functions.push(self.prepare(context, &part, function)?);
+            functions.push(match (&partitions, &function.callee) {
+                (Some(partitions), WindowCallee::Aggregate(callee)) => {
+                    let values = unsorted::values(context, &part, function, callee, partitions)?;
+                    (Prepared::Aggregate(aggregate::Method::Whole(values)), None)
+                }
+                _ => self.prepare(context, &part, function)?,
+            });
         }
         let mut memory = memory;
         let extra: usize = functions.iter().map(|(prepared, _)| prepared.memory_size()).sum();
@@ -329,7 +343,7 @@ impl Window {
             Err(error) if is_refusal(&error) && extra as u64 <= WORKING_MEMORY => {}
             outcome => outcome?,
         }
-        Ok(Stage { part, functions, _memory: memory })
+        Ok(Stage { part, functions, partitions, _memory: memory })
     }
 
     fn prepare(
@@ -378,7 +392,10 @@ impl Window {
     /// The rows at the places `from .. from + len` with their values.
     fn batch(&self, stage: &Stage, from: usize, len: usize) -> Result<Batch> {
         let part = &stage.part;
-        let chunk = Chunk::new(part, from, len);
+        let chunk = match &stage.partitions {
+            Some(partitions) => Chunk::unsorted(&partitions.of_rows, from, len),
+            None => Chunk::new(part, from, len),
+        };
         let input = &part.columns[..self.spec.input_count];
         let mut columns: Vec<Vector> = match &part.order.rows {
             None => input.iter().map(|column| column.slice(from, len)).collect(),
