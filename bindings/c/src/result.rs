@@ -38,6 +38,7 @@ pub struct inlay_result {
     joined: OnceLock<QueryResult>,
     rows: Mutex<Rows>,
     shown: OnceLock<Box<Shown>>,
+    pub(crate) texts: Mutex<Texts>,
     /// It keeps the database open, where rows are read when they are asked for.
     session: Arc<Session>,
 }
@@ -65,16 +66,45 @@ pub struct Shown {
     tag: OnceLock<CString>,
     pub views: Vec<OnceLock<Prepared>>,
     pub plains: Mutex<HashMap<(usize, inlay_type_id), Arc<Plain>>>,
-    pub texts: Mutex<Texts>,
 }
 
-/// Single values as text or bytes, which end with NUL: by row, column, and whether as text.
+/// Row, column, and whether as text.
+pub type TextKey = (usize, usize, bool);
+
+/// Values that are kept in a list, as those of one row are.
+const FEW: usize = 8;
+
+/// Single values as text or bytes, which end with NUL.
 #[derive(Default)]
 pub struct Texts {
-    pub known: BTreeMap<(usize, usize, bool), Box<[u8]>>,
+    /// The first of them, and all others.
+    few: Vec<(TextKey, Box<[u8]>)>,
+    many: BTreeMap<TextKey, Box<[u8]>>,
     /// Bytes of all of them, and from how many on they are asked of the budget.
     pub size: usize,
     pub held: Option<Held>,
+}
+
+impl Texts {
+    /// What is kept of a value.
+    pub fn get(&self, key: TextKey) -> Option<&[u8]> {
+        let few = self.few.iter().find(|(known, _)| *known == key).map(|(_, bytes)| bytes);
+        few.or_else(|| self.many.get(&key)).map(|bytes| &**bytes)
+    }
+
+    /// Keeps a value, unless another thread was first; its bytes stay where they are.
+    pub fn keep(&mut self, key: TextKey, bytes: Box<[u8]>) -> (*const u8, usize) {
+        if let Some(known) = self.get(key) {
+            return (known.as_ptr(), known.len());
+        }
+        let place = (bytes.as_ptr(), bytes.len());
+        if self.few.len() < FEW {
+            self.few.push((key, bytes));
+        } else {
+            self.many.insert(key, bytes);
+        }
+        place
+    }
 }
 
 /// Rows that a statement gave, and those that are still to be computed.
@@ -99,6 +129,7 @@ impl inlay_result {
             joined: OnceLock::new(),
             rows: Mutex::new(rows),
             shown: OnceLock::new(),
+            texts: Mutex::default(),
             session: Arc::clone(session),
         }
     }
@@ -131,7 +162,7 @@ impl inlay_result {
         self.shown.get_or_init(|| {
             let views = self.first.types().iter().map(|_| OnceLock::new()).collect();
             let (names, tag) = (OnceLock::new(), OnceLock::new());
-            Box::new(Shown { names, tag, views, plains: Mutex::default(), texts: Mutex::default() })
+            Box::new(Shown { names, tag, views, plains: Mutex::default() })
         })
     }
 

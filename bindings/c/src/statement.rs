@@ -49,8 +49,8 @@ impl inlay_statement {
 
     /// Runs it with the values that are bound.
     fn run(&self, call: &Call<'_>) -> Result<Answer> {
-        // The values are copied, so that binding does not wait for the statement.
-        let parameters = self.bindings.lock().parameters()?.clone();
+        // Binding does not wait for the statement.
+        let parameters = self.bindings.lock().shared()?;
         let answer = self.statement.stream_with(&parameters, call.host(), FIRST_BYTES);
         answer.map_err(|error| self.blamed(error, &parameters))
     }
@@ -209,7 +209,7 @@ pub extern "C" fn inlay_statement_execute(
     guard(error, || {
         let statement = of(statement)?;
         let call = statement.session.enter();
-        let parameters = statement.bindings.lock().parameters()?.clone();
+        let parameters = statement.bindings.lock().shared()?;
         let answer = statement.statement.execute_with(&parameters, call.host());
         let answer = answer.map_err(|error| statement.blamed(error, &parameters))?;
         put_if(changed, answer.changed_rows().unwrap_or(0))

@@ -13,6 +13,16 @@ use std::ptr;
 
 /// The value of a row and column, both from 0.
 fn at(result: Handle<'_, inlay_result>, row: usize, column: usize) -> Result<Value> {
+    with_value(result, row, column, |value| Ok(value.clone()))
+}
+
+/// What `read` gives of the value of a row and column.
+fn with_value<T>(
+    result: Handle<'_, inlay_result>,
+    row: usize,
+    column: usize,
+    read: impl FnOnce(&Value) -> Result<T>,
+) -> Result<T> {
     let result = result::of(result)?;
     result.check_column(column)?;
     let rows = result.whole()?;
@@ -20,7 +30,10 @@ fn at(result: Handle<'_, inlay_result>, row: usize, column: usize) -> Result<Val
     if row >= count {
         return Err(Error::invalid_argument(format!("there is no row {row}: the result has {count}")));
     }
-    rows.value(row, column)
+    match rows.only_row() {
+        Some(values) => read(&values[column]),
+        None => read(&rows.value(row, column)?),
+    }
 }
 
 /// The value as one of a type; `None` for NULL.
@@ -30,11 +43,11 @@ fn cast_at(
     column: usize,
     ty: &LogicalType,
 ) -> Result<Option<Value>> {
-    let value = at(result, row, column)?;
-    if value.is_null() {
-        return Ok(None);
-    }
-    if value.logical_type() == *ty { Ok(Some(value)) } else { cast_value(&value, ty).map(Some) }
+    with_value(result, row, column, |value| match value {
+        Value::Null => Ok(None),
+        same if same.logical_type() == *ty => Ok(Some(same.clone())),
+        other => cast_value(other, ty).map(Some),
+    })
 }
 
 /// A whole number of a type that fits, which most are; `None` where a cast has to say what it is.
@@ -43,7 +56,7 @@ fn number_at<T: TryFrom<i128>>(
     row: usize,
     column: usize,
 ) -> Result<Option<T>> {
-    Ok(at(result, row, column)?.as_i128().and_then(|number| T::try_from(number).ok()))
+    with_value(result, row, column, |value| Ok(value.as_i128().and_then(|number| T::try_from(number).ok())))
 }
 
 fn misfit(value: &Value, wanted: &str) -> Error {
@@ -174,8 +187,8 @@ pub extern "C" fn inlay_value_text(
 ) -> inlay_status {
     guard(error, || {
         let (start, len) = kept(result, row, column, true, |value| match value {
-            Value::Varchar(text) => Ok(text.into_bytes()),
-            other => Ok(other.to_string().into_bytes()),
+            Value::Varchar(text) => Ok(ended(text.as_bytes())),
+            other => Ok(ended(other.to_string().as_bytes())),
         })?;
         put_if(size, len)?;
         put(text, start.cast(), "text")
@@ -195,9 +208,9 @@ pub extern "C" fn inlay_value_blob(
     guard(error, || {
         let size = size.ok_or_else(|| null("size"))?;
         let (start, len) = kept(result, row, column, false, |value| match value {
-            Value::Blob(bytes) | Value::Bit(bytes) => Ok(bytes),
-            Value::Varchar(text) | Value::Json(text) => Ok(text.into_bytes()),
-            other => Err(misfit(&other, "BLOB")),
+            Value::Blob(bytes) | Value::Bit(bytes) => Ok(ended(bytes)),
+            Value::Varchar(text) | Value::Json(text) => Ok(ended(text.as_bytes())),
+            other => Err(misfit(other, "BLOB")),
         })?;
         size.write(len);
         put(data, start.cast(), "data")
@@ -213,23 +226,26 @@ fn kept(
     row: usize,
     column: usize,
     is_text: bool,
-    bytes_of: impl FnOnce(Value) -> Result<Vec<u8>>,
+    bytes_of: impl FnOnce(&Value) -> Result<Box<[u8]>>,
 ) -> Result<(*const u8, usize)> {
     let (handle, result) = (result, result::of(result)?);
     // Fails where it is not to be read as a whole.
     result.whole()?;
     let key = (row, column, is_text);
-    let texts = &result.shown().texts;
-    if let Some(known) = texts.lock().known.get(&key) {
+    if let Some(known) = result.texts.lock().get(key) {
         return Ok((known.as_ptr(), known.len() - 1));
     }
-    let value = at(handle, row, column)?;
-    if value.is_null() {
-        return Ok((ptr::null(), 0));
-    }
-    let mut bytes = bytes_of(value)?;
-    bytes.push(0);
-    let texts = &mut *texts.lock();
+    let bytes =
+        with_value(
+            handle,
+            row,
+            column,
+            |value| {
+                if value.is_null() { Ok(None) } else { bytes_of(value).map(Some) }
+            },
+        )?;
+    let Some(bytes) = bytes else { return Ok((ptr::null(), 0)) };
+    let texts = &mut *result.texts.lock();
     let size = bytes.len() + size_of_val(&key) + size_of::<Box<[u8]>>();
     texts.size += size;
     match &mut texts.held {
@@ -237,8 +253,16 @@ fn kept(
         None if texts.size < FREE_TEXTS => {}
         None => texts.held = Some(Held::new(&result.enter().limits()?, texts.size)?),
     }
-    let known = texts.known.entry(key).or_insert_with(|| bytes.into_boxed_slice());
-    Ok((known.as_ptr(), known.len() - 1))
+    let (start, len) = texts.keep(key, bytes);
+    Ok((start, len - 1))
+}
+
+/// Bytes with NUL behind them.
+fn ended(bytes: &[u8]) -> Box<[u8]> {
+    let mut copy = Vec::with_capacity(bytes.len() + 1);
+    copy.extend_from_slice(bytes);
+    copy.push(0);
+    copy.into_boxed_slice()
 }
 
 /// The day of a DATE or TIMESTAMP, in UTC if it has a zone.

@@ -24,6 +24,8 @@ pub struct Given {
     pub table: Arc<Table>,
     /// The table as SQL.
     pub path: String,
+    /// The same in lower case, by which numbers of new rows are known.
+    pub key: String,
     /// Positions of columns, and where their values come from.
     pub values: Vec<(usize, Origin)>,
 }
@@ -156,7 +158,11 @@ pub fn updated(
         list.push(format!("{} = {text}", ident(&table.columns[column].name)));
     }
     let (head, rest) = (respell.tokens(&tokens[..set])?, respell.tokens(&behind[end..])?);
-    Ok((Given { table: Arc::clone(table), path, values }, format!("UPDATE{head} {}{rest}", list.join(", "))))
+    let key = path.to_lowercase();
+    Ok((
+        Given { table: Arc::clone(table), path, key, values },
+        format!("UPDATE{head} {}{rest}", list.join(", ")),
+    ))
 }
 
 /// What INSERT is, read from its tokens.
@@ -240,7 +246,8 @@ fn shown(schema: Option<&str>, name: &str) -> String {
 /// Reads INSERT.
 pub fn insert(db: &Db, tokens: &[Token<'_>], respell: &mut Respell<'_>) -> Outcome<Insert> {
     let head = head(db, tokens)?;
-    let mut given = Given { table: Arc::clone(&head.table), path: head.path.clone(), values: Vec::new() };
+    let (path, key) = (head.path.clone(), head.path.to_lowercase());
+    let mut given = Given { table: Arc::clone(&head.table), path, key, values: Vec::new() };
     let first = head.source.first();
     let (columns, source, last) = if first.is_some_and(|first| first.is("values")) {
         values(db, &head, respell, &mut given)?
@@ -553,8 +560,7 @@ impl Given {
 impl Db {
     /// The number that the next row of a table gets.
     pub fn next_id(&self, given: &Given) -> Outcome<i64> {
-        let key = given.path.to_lowercase();
-        if let Some(known) = self.state.lock().next_ids.get(&key) {
+        if let Some(known) = self.state.lock().next_ids.get(&given.key) {
             return Ok(*known);
         }
         let name = ident(given.table.rowid_name().unwrap_or("rowid"));

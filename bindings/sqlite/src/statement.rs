@@ -306,11 +306,11 @@ impl Inner {
             given.settle(db, &mut bound)?;
         }
         let Work::Engine(engine) = &self.compiled.work else { return Ok(None) };
-        let common = db.common()?;
         let numbers = engine.hidden.iter().any(|hidden| matches!(hidden, Hidden::NextId | Hidden::IdOr(_)));
-        let _alone = (numbers && db.is_autocommit()).then(|| common.numbers.lock());
+        let common = (numbers && db.is_autocommit()).then(|| db.common()).transpose()?;
+        let _alone = common.as_ref().map(|common| common.numbers.lock());
         let mut ids = Ids::default();
-        let parameters = parameters(db, engine, &bound, &mut ids)?;
+        let parameters = parameters(db, engine, bound, &mut ids)?;
         let host = hooks::host(db);
         if !engine.changes {
             let cursor = engine.prepared.stream(&parameters, host.as_ref())?;
@@ -343,8 +343,7 @@ struct Ids {
 }
 
 /// Values of all parameters, those that the program does not see behind the others. `ids` are the numbers of new rows, by hidden parameter.
-fn parameters(db: &Arc<Db>, engine: &Engine, bound: &[Cell], ids: &mut Ids) -> Outcome<Parameters> {
-    let mut positional: Vec<Value> = bound.iter().map(Cell::value).collect();
+fn parameters(db: &Arc<Db>, engine: &Engine, bound: Vec<Cell>, ids: &mut Ids) -> Outcome<Parameters> {
     let mut next = None;
     for hidden in &engine.hidden {
         let mut take = || -> Outcome<i64> {
@@ -374,9 +373,10 @@ fn parameters(db: &Arc<Db>, engine: &Engine, bound: &[Cell], ids: &mut Ids) -> O
             },
         };
         ids.values.push(id);
-        positional.push(Value::BigInt(id));
     }
     ids.are_new = next.is_some();
+    let hidden = ids.values.iter().map(|id| Value::BigInt(*id));
+    let positional = bound.into_iter().map(Cell::into_value).chain(hidden).collect();
     Ok(Parameters { positional, named: Vec::new() })
 }
 
@@ -411,15 +411,11 @@ fn changed_rows(db: &Arc<Db>, engine: &Engine, changed: i64, ids: &Ids) -> Outco
     };
     if let Some(id) = id.filter(|_| changed > 0) {
         (state.last_rowid, state.last_table) = (id, None);
-        let key = given.path.to_lowercase();
-        let known = state.next_ids.get(&key).copied();
-        match known {
-            Some(next) => {
-                state.next_ids.insert(key, next.max(id + 1));
-            }
+        match state.next_ids.get_mut(&given.key) {
+            Some(next) => *next = (*next).max(id + 1),
             // What was looked up for this statement holds for the next one.
             None if ids.are_new && *last != LastId::Greatest => {
-                state.next_ids.insert(key, id + 1);
+                state.next_ids.insert(given.key.clone(), id + 1);
             }
             None => {}
         }

@@ -71,6 +71,15 @@ impl Cell {
         }
     }
 
+    /// The same of a cell that nobody needs any more.
+    pub fn into_value(self) -> Value {
+        match self {
+            Self::Text(text) => Value::Varchar(text),
+            Self::Blob(bytes) => Value::Blob(bytes),
+            Self::Null | Self::Integer(_) | Self::Real(_) => self.value(),
+        }
+    }
+
     /// As one of [`ANY`].
     pub fn any(&self) -> Value {
         let LogicalType::Union(members) = &*ANY else { return Value::Null };

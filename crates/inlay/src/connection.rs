@@ -400,7 +400,7 @@ impl Connection {
             None => self.0.session.lock(),
         };
         // Closed while this waited for another statement.
-        self.check_open()?;
+        self.check_closed()?;
         self.0.interrupts.settle();
         self.check_since(entered)?;
         let poll = host.and_then(poll_of);

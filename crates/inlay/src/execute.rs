@@ -14,7 +14,7 @@ use crate::database::Database;
 use crate::host::{Host, HostScope, HostTable, Parameters};
 use crate::reads;
 use crate::rest::{Rest, Streaming, may_wait};
-use crate::result::{QueryResult, ResultKind};
+use crate::result::{OneRow, QueryResult, ResultKind};
 use crate::session::{Deferrals, OpenTransaction, Session, Text};
 use crate::settings;
 use crate::system::names::Names;
@@ -218,7 +218,11 @@ fn in_transaction(
     let shared = Arc::clone(&transactions);
     let run = Run { database, session, given, transactions: shared, notes_reads: true, measured: None };
     let outcome = if is_change {
-        transactions.statement(|| run.statement(statement))
+        match run.inserted_alone(statement) {
+            Ok(None) => transactions.statement(|| run.statement(statement)),
+            Ok(Some(answer)) => Ok(answer),
+            Err(error) => Err(error),
+        }
     } else {
         run.statement(statement)
     };
@@ -255,6 +259,13 @@ impl Run<'_> {
             self.name_profile(statement.text());
         }
         Ok(answer)
+    }
+
+    /// An INSERT of one row that is done or not done without a savepoint; `None` for anything else.
+    fn inserted_alone(&self, statement: &ast::Statement) -> Result<Option<QueryResult>> {
+        let Some(text) = self.given.text else { return Ok(None) };
+        let answer = self.inserted(text, statement).map_err(|error| error.in_text(&statement.sql))?;
+        Ok(answer.map(|answer| answer.of_command(Command::of(&statement.kind))))
     }
 
     /// `DROP TABLE reject_errors`.
@@ -622,6 +633,16 @@ impl Run<'_> {
         rows: Batch,
     ) -> QueryResult {
         QueryResult::of_batch(Arc::clone(names), Arc::clone(types), rows, Some(self.workers()))
+    }
+
+    /// The answer of a kept plan that gives at most one row.
+    pub(crate) fn kept_row(
+        &self,
+        names: &Arc<[String]>,
+        types: &Arc<[LogicalType]>,
+        row: Option<Arc<OneRow>>,
+    ) -> QueryResult {
+        QueryResult::of_row(Arc::clone(names), Arc::clone(types), row, Some(self.workers()))
     }
 
     /// Runs a query, whose rows are in memory then.

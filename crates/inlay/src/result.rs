@@ -1,5 +1,7 @@
 //! What a statement delivers.
 
+mod one_row;
+
 use crate::columns::{self, Crew};
 use crate::command::{Command, CommandClass};
 use crate::table_rows::TableRows;
@@ -9,6 +11,7 @@ use inlay_types::host::{self, HostForm};
 use inlay_types::{
     Batch, Buffer, Error, FromValue, Interrupt, LogicalType, Reservation, Result, Value, Vector, allocator,
 };
+pub(crate) use one_row::OneRow;
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 
@@ -41,7 +44,7 @@ pub struct QueryResult {
     command: Command,
     workers: Option<Workers>,
     /// Ends conversions of whole columns.
-    interrupt: Interrupt,
+    interrupt: Option<Box<Interrupt>>,
     /// For the rows, if they were asked of the budget: given back with the last who has them.
     held: Option<Arc<Reservation>>,
 }
@@ -66,9 +69,15 @@ pub enum HostColumn {
 
 #[derive(Clone)]
 enum Source {
+    Row(Arc<OneRow>),
     Batches(Arc<Vec<Batch>>),
     Table(Arc<TableRows>),
 }
+
+/// What results of one row and of none share.
+static NO_BATCHES: LazyLock<Arc<Vec<Batch>>> = LazyLock::new(Arc::default);
+static NO_STARTS: LazyLock<Arc<[usize]>> = LazyLock::new(|| Arc::from([0]));
+static ONE_START: LazyLock<Arc<[usize]>> = LazyLock::new(|| Arc::from([0, 1]));
 
 /// A row of a result.
 #[derive(Clone, Debug, PartialEq)]
@@ -117,7 +126,7 @@ impl QueryResult {
             kind: ResultKind::Rows,
             command: Command::Empty,
             workers,
-            interrupt: Interrupt::new(),
+            interrupt: None,
             held: None,
         }
     }
@@ -130,18 +139,47 @@ impl QueryResult {
         workers: Option<Workers>,
     ) -> Self {
         let len = batch.len();
-        let (batches, starts): (Vec<Batch>, Arc<[usize]>) =
-            if len == 0 { (Vec::new(), Arc::from([0])) } else { (vec![batch], Arc::from([0, len])) };
+        let (source, starts) = match len {
+            0 => (Source::Batches(Arc::clone(&NO_BATCHES)), Arc::clone(&NO_STARTS)),
+            1 => (Source::Batches(Arc::new(vec![batch])), Arc::clone(&ONE_START)),
+            _ => (Source::Batches(Arc::new(vec![batch])), Arc::from([0, len])),
+        };
         Self {
             names,
             types,
             rows: 0..len,
-            source: Source::Batches(Arc::new(batches)),
+            source,
             starts,
             kind: ResultKind::Rows,
             command: Command::Empty,
             workers,
-            interrupt: Interrupt::new(),
+            interrupt: None,
+            held: None,
+        }
+    }
+
+    /// One row, or none, of these names and types.
+    pub(crate) fn of_row(
+        names: Arc<[String]>,
+        types: Arc<[LogicalType]>,
+        row: Option<Arc<OneRow>>,
+        workers: Option<Workers>,
+    ) -> Self {
+        let rows = 0..usize::from(row.is_some());
+        let (source, starts) = match row {
+            Some(row) => (Source::Row(row), Arc::clone(&ONE_START)),
+            None => (Source::Batches(Arc::clone(&NO_BATCHES)), Arc::clone(&NO_STARTS)),
+        };
+        Self {
+            names,
+            types,
+            rows,
+            source,
+            starts,
+            kind: ResultKind::Rows,
+            command: Command::Empty,
+            workers,
+            interrupt: None,
             held: None,
         }
     }
@@ -164,14 +202,19 @@ impl QueryResult {
             kind: ResultKind::Rows,
             command: Command::Empty,
             workers: Some(workers),
-            interrupt: Interrupt::new(),
+            interrupt: None,
             held: None,
         })
     }
 
     /// The same rows, whose conversion as whole columns ends when `interrupt` says so.
     pub fn interrupted_by(self, interrupt: Interrupt) -> Self {
-        Self { interrupt, ..self }
+        Self { interrupt: Some(Box::new(interrupt)), ..self }
+    }
+
+    /// What ends conversions of whole columns; nothing unless somebody said so.
+    fn interrupt(&self) -> Interrupt {
+        self.interrupt.as_deref().cloned().unwrap_or_default()
     }
 
     /// The same rows, which stay counted for as long as somebody has some of them.
@@ -193,9 +236,13 @@ impl QueryResult {
     pub fn changed(count: u64) -> Self {
         static NAMES: LazyLock<Arc<[String]>> = LazyLock::new(|| Arc::from(["Count".to_string()]));
         static TYPES: LazyLock<Arc<[LogicalType]>> = LazyLock::new(|| Arc::from([LogicalType::BigInt]));
-        let column = Vector::from_values(LogicalType::BigInt, &[count as i64]);
-        let batch = Batch::new(vec![column], 1);
-        Self { kind: ResultKind::Changed(count), ..Self::of_batch(NAMES.clone(), TYPES.clone(), batch, None) }
+        static ONE: LazyLock<Arc<OneRow>> = LazyLock::new(|| row_of(1));
+        fn row_of(count: u64) -> Arc<OneRow> {
+            Arc::new(OneRow::new(Arc::clone(&TYPES), Box::new([Value::BigInt(count.cast_signed())])))
+        }
+        let row = if count == 1 { Arc::clone(&ONE) } else { row_of(count) };
+        let kind = ResultKind::Changed(count);
+        Self { kind, ..Self::of_row(NAMES.clone(), TYPES.clone(), Some(row), None) }
     }
 
     /// One VARCHAR column with a row per text.
@@ -301,6 +348,7 @@ impl QueryResult {
             Batch::new(columns.iter().map(|&index| batch.column(index).clone()).collect(), batch.len())
         };
         let source = match &self.source {
+            Source::Row(row) => Source::Row(Arc::new(row.project(columns))),
             Source::Batches(batches) => Source::Batches(Arc::new(batches.iter().map(pick).collect())),
             Source::Table(table) => Source::Table(Arc::new(table.project(columns))),
         };
@@ -326,7 +374,7 @@ impl QueryResult {
     /// The same rows, read from their table if they are still there.
     pub fn read_all(&self) -> Result<QueryResult> {
         match self.source {
-            Source::Batches(_) => Ok(self.clone()),
+            Source::Row(_) | Source::Batches(_) => Ok(self.clone()),
             Source::Table(_) => Ok(self.with_batches(self.batches().collect::<Result<_>>()?)),
         }
     }
@@ -334,9 +382,9 @@ impl QueryResult {
     /// Names, types and kind, but no rows.
     pub fn without_rows(&self) -> QueryResult {
         Self {
-            source: Source::Batches(Arc::default()),
+            source: Source::Batches(Arc::clone(&NO_BATCHES)),
             rows: 0..0,
-            starts: Arc::from([0]),
+            starts: Arc::clone(&NO_STARTS),
             held: None,
             ..self.clone()
         }
@@ -347,7 +395,7 @@ impl QueryResult {
     pub(crate) fn table_columns(&self, forms: &[Option<HostForm>]) -> Result<Option<Vec<HostColumn>>> {
         let Source::Table(table) = &self.source else { return Ok(None) };
         let column = |(index, form): (usize, &Option<HostForm>)| {
-            self.interrupt.check()?;
+            self.interrupt().check()?;
             let Some(form) = *form else {
                 return Ok(HostColumn::Rows(self.project(&[index]).interrupted_by(Interrupt::new())));
             };
@@ -431,6 +479,7 @@ impl QueryResult {
     fn read(&self, part: usize, rows: Range<usize>) -> Result<Batch> {
         let start = self.starts[part];
         match &self.source {
+            Source::Row(row) => Ok(row.batch()?.slice(rows.start - start, rows.len())),
             Source::Batches(batches) if rows.len() == batches[part].len() => Ok(batches[part].clone()),
             Source::Batches(batches) => Ok(batches[part].slice(rows.start - start, rows.len())),
             Source::Table(table) => table.part(part, rows.start - start..rows.end - start),
@@ -465,11 +514,20 @@ impl QueryResult {
         let row = self.rows.start + row;
         let part = self.part_of(row);
         match &self.source {
+            Source::Row(one) => Ok(one.values()[column].clone()),
             Source::Batches(batches) => Ok(batches[part].column(column).get(row - self.starts[part])),
             Source::Table(table) => {
                 let row = row - self.starts[part];
                 Ok(table.part_of(column, part, row..row + 1)?.get(0))
             }
+        }
+    }
+
+    /// The values of the only row, if it is at hand as values: they need not be made.
+    pub fn only_row(&self) -> Option<&[Value]> {
+        match &self.source {
+            Source::Row(row) if self.rows.len() == 1 => Some(row.values()),
+            Source::Row(_) | Source::Batches(_) | Source::Table(_) => None,
         }
     }
 
@@ -486,6 +544,7 @@ impl QueryResult {
         let vector = |(part, rows): (usize, Range<usize>)| {
             let (from, len) = (rows.start - self.starts[part], rows.len());
             match &self.source {
+                Source::Row(row) => Ok(row.batch()?.column(index).slice(from, len)),
                 Source::Batches(batches) if len == batches[part].len() => {
                     Ok(batches[part].column(index).clone())
                 }
@@ -504,8 +563,8 @@ impl QueryResult {
             return Err(Error::internal(format!("{ty} has no form {form:?}")));
         }
         match &self.source {
-            Source::Table(table) => table.host(index, form, &self.rows, &self.interrupt),
-            Source::Batches(_) => {
+            Source::Table(table) => table.host(index, form, &self.rows, &self.interrupt()),
+            Source::Row(_) | Source::Batches(_) => {
                 let parts = self.vectors(index)?;
                 let parts: Vec<&Vector> = parts.iter().collect();
                 self.with_crew(|crew| columns::host(form.width(ty), form, &parts, crew))
@@ -514,7 +573,7 @@ impl QueryResult {
     }
 
     pub(crate) fn with_crew<T>(&self, work: impl FnOnce(Crew<'_>) -> T) -> T {
-        let interrupt = &self.interrupt;
+        let interrupt = &self.interrupt();
         match &self.workers {
             Some(workers) => work(Crew { workers, interrupt }),
             None => work(Crew { workers: &Workers::new(1), interrupt }),
@@ -534,6 +593,7 @@ impl QueryResult {
         self.type_of(index)?;
         match &self.source {
             Source::Table(table) => Ok(table.null_count(index, &self.rows)? > 0),
+            Source::Row(row) => Ok(self.row_count() > 0 && row.values()[index].is_null()),
             Source::Batches(_) => Ok(self.vectors(index)?.iter().any(|part| part.null_count() > 0)),
         }
     }
@@ -547,7 +607,7 @@ impl QueryResult {
 
     /// Of a table as it is, all rows as Arrow struct arrays of about `rows` rows, converted by all workers; `None` for others.
     pub(crate) fn table_arrays(&self, exporter: &Exporter, rows: usize) -> Result<Option<Vec<ArrowArray>>> {
-        let Source::Table(_) = self.source else { return Ok(None) };
+        let Source::Table(_) = &self.source else { return Ok(None) };
         let chunks: Vec<QueryResult> = self.chunks(rows).into_iter().map(|rows| self.slice(rows)).collect();
         let lens: Vec<usize> = chunks.iter().map(QueryResult::row_count).collect();
         let column = |chunk: usize, index: usize| chunks[chunk].arrow_column(exporter, index);

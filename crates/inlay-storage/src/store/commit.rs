@@ -90,6 +90,7 @@ impl Transaction {
                 }
                 continue;
             }
+            own.check_settled()?;
             own.check_deferrable_keys(0, &|_| true)?;
             let (table, changes) = match schema {
                 Some(_) => (Arc::clone(own), own.changes()),

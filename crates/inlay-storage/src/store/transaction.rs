@@ -12,6 +12,7 @@ use crate::schema::TableSchema;
 use crate::table::{Alteration, Mark, Table};
 use inlay_types::{Batch, Error, Result};
 use parking_lot::Mutex;
+use std::any::Any;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -20,7 +21,16 @@ use std::sync::atomic::AtomicBool;
 pub trait RowPredicate: Send + Sync {
     /// Whether any of the rows (all columns of the table, in order) satisfies it.
     fn matches_any(&self, rows: &Batch) -> Result<bool>;
+
+    /// Takes over what another condition says, if both are of a kind that is kept together, so that many lookups by one statement
+    /// cost little memory each. Whether it did.
+    fn absorb(&self, _other: &mut dyn Any) -> bool {
+        false
+    }
 }
+
+/// A condition is kept with an earlier one only if that is among the last so many.
+const ABSORBED_WITHIN: usize = 4;
 
 /// What a transaction promises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -127,6 +137,33 @@ impl Transaction {
     pub fn record_read(&self, table: ObjectId, predicate: Option<Arc<dyn RowPredicate>>) {
         if self.options.isolation == Isolation::Serializable && !self.options.read_only {
             self.note_read(table, predicate);
+        }
+    }
+
+    /// As [`Transaction::record_read`], of a condition that an earlier one may absorb; it is made only if none does.
+    pub fn record_alike(
+        &self,
+        table: ObjectId,
+        condition: &mut dyn Any,
+        make: impl FnOnce(&mut dyn Any) -> Option<Arc<dyn RowPredicate>>,
+    ) {
+        if self.options.isolation != Isolation::Serializable || self.options.read_only {
+            return;
+        }
+        let is_absorbed = |(of, earlier): &(ObjectId, Option<Arc<dyn RowPredicate>>),
+                           condition: &mut dyn Any| {
+            *of == table && earlier.as_ref().is_some_and(|earlier| earlier.absorb(condition))
+        };
+        let absorbed = self
+            .inner
+            .lock()
+            .reads
+            .iter()
+            .rev()
+            .take(ABSORBED_WITHIN)
+            .any(|read| is_absorbed(read, condition));
+        if !absorbed {
+            self.note_read(table, make(condition));
         }
     }
 

@@ -200,17 +200,17 @@ impl Table {
     pub(crate) fn apply(&self, change: &Change) -> Result<()> {
         match change {
             Change::Append { first_id, pieces } => {
-                let mut writer = self.writer.lock();
+                let mut writer = self.locked();
                 writer.next_row_id = writer.next_row_id.max(*first_id);
                 self.append_pieces(&mut writer, pieces.to_vec(), false)
             }
             Change::Delete { ids } => self.delete_rows(ids).map(|_| ()),
             Change::Update { ids, columns, values } => {
-                let mut writer = self.writer.lock();
+                let mut writer = self.locked();
                 self.update_columns(&mut writer, &ids.ids(), columns, values).map(|_| ())
             }
             Change::Rewrite { ids, columns, groups } => {
-                self.rewrite_again(&mut self.writer.lock(), ids, columns, groups)
+                self.rewrite_again(&mut self.locked(), ids, columns, groups)
             }
             Change::Truncate => {
                 self.truncate();
@@ -233,7 +233,7 @@ impl Table {
                 "an alteration of table \"{name}\" does not fit its columns"
             )));
         }
-        let own = self.writer.lock();
+        let own = self.locked();
         let snapshot = self.snapshot();
         let stays = |column: usize| matches!(alteration.columns.get(column), Some(ColumnSource::Kept(at)) if *at == column);
         let indexes = self.indexes.altered(&stays);
@@ -245,10 +245,11 @@ impl Table {
         }
         let made =
             fork.check_new_keys(&self.new_keys(&fork, alteration), &TableSnapshot::new(0, groups.clone()))?;
-        let mut writer = fork.writer.lock();
+        let mut writer = fork.locked();
         fork.publish(&mut writer, TableSnapshot::new(0, groups));
         made.into_iter().for_each(|handle| fork.indexes.enter(handle));
         writer.changes = own.changes.clone();
+        writer.failure = own.failure.clone();
         writer.changes.push(Change::Alter(Arc::clone(alteration)));
         drop(writer);
         Ok(fork)

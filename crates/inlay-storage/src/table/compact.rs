@@ -23,7 +23,7 @@ impl Table {
 
     /// The same; new columns go to a file, so that memory need not keep them until the checkpoint that follows.
     pub(crate) fn compact_into(&self, starts: &[i64], home: Option<&Arc<Home>>) -> Result<()> {
-        let mut writer = self.writer.lock();
+        let mut writer = self.locked();
         let snapshot = self.snapshot();
         let mut groups: Vec<Arc<RowGroup>> = Vec::with_capacity(snapshot.row_groups().len());
         let mut run: Vec<Arc<RowGroup>> = Vec::new();
@@ -103,7 +103,7 @@ impl Table {
     /// The row groups that are worth compacting: those of which more than a quarter is deleted (with `all`: any row),
     /// and neighbours that fit into one, unless a large one would be copied for the sake of a few rows.
     pub(crate) fn compactable(&self, all: bool) -> Vec<i64> {
-        let writer = self.writer.lock();
+        let writer = self.locked();
         let snapshot = self.snapshot();
         let (groups, mut tail) = (snapshot.row_groups(), snapshot.row_groups().len());
         // Inserts join the chunks of the open tail themselves.

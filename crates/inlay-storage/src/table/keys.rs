@@ -165,7 +165,7 @@ impl Table {
         if self.schema.deferrable_keys.is_empty() {
             return Ok(());
         }
-        let writer = self.writer.lock();
+        let writer = self.locked();
         let snapshot = self.snapshot();
         let changes = writer.changes.get(since..).ok_or_else(|| {
             Error::internal(format!(
@@ -220,7 +220,7 @@ impl Table {
 
     /// Number of changes since the fork.
     pub fn change_count(&self) -> usize {
-        self.writer.lock().changes.len()
+        self.locked().changes.len()
     }
 
     /// Checks keys that the live rows of a snapshot did not have to satisfy before; gives their indexes.

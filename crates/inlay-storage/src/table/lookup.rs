@@ -165,7 +165,7 @@ impl Table {
         columns: &[usize],
         build: bool,
     ) -> Result<Option<Arc<Index>>> {
-        let writer = self.writer.lock();
+        let writer = self.locked();
         match self.indexes.index(columns, &self.wanting(&writer, snapshot), build) {
             Err(Error::OutOfMemory { .. }) => Ok(None),
             index => index,
@@ -188,7 +188,7 @@ impl Table {
             return Ok(ids.first().copied());
         }
         // Says why there is none.
-        self.indexes.index(columns, &self.wanting(&self.writer.lock(), &snapshot), true)?;
+        self.indexes.index(columns, &self.wanting(&self.locked(), &snapshot), true)?;
         Err(Error::internal("a key without an index"))
     }
 
@@ -294,7 +294,7 @@ impl Table {
         if !self.index_columns().iter().any(|known| known == columns) {
             return Ok(None);
         }
-        let writer = self.writer.lock();
+        let writer = self.locked();
         let build = may_build && snapshot.row_count() > ROWS_WORTH_BUILDING;
         match self.indexes.index(columns, &self.wanting(&writer, snapshot), build) {
             // Without memory for an index there are other ways to the rows.

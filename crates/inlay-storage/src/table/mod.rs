@@ -19,6 +19,7 @@ mod key_rounds;
 mod keys;
 mod lookup;
 mod narrow;
+mod open_rows;
 mod rows;
 #[cfg(test)]
 mod tests;
@@ -39,7 +40,8 @@ use append::{GroupList, pieces_column};
 use indexes::TableIndexes;
 use inlay_types::{Batch, Error, LogicalType, MemoryBudget, Result, VECTOR_SIZE, Vector};
 use keys::PendingRows;
-use parking_lot::{Mutex, RwLock};
+use open_rows::OpenRows;
+use parking_lot::{Mutex, MutexGuard, RwLock};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -139,6 +141,18 @@ struct Writer {
     next_row_id: i64,
     /// What was done since the fork.
     changes: Vec<Change>,
+    /// Rows at the end that are not in the snapshot yet, nor among the changes.
+    open: Option<OpenRows>,
+    /// Rows that could not be taken as open ones.
+    refusals: u32,
+    /// Why rows that were taken are not there.
+    failure: Option<Error>,
+}
+
+impl Writer {
+    fn new(next_version: u64, next_row_id: i64) -> Self {
+        Self { next_version, next_row_id, changes: Vec::new(), open: None, refusals: 0, failure: None }
+    }
 }
 
 /// How a table was at a moment of its transaction; see [`Table::rewind`].
@@ -160,6 +174,8 @@ pub struct Table {
     home: Option<Arc<Home>>,
     current: RwLock<Arc<TableSnapshot>>,
     writer: Mutex<Writer>,
+    /// Whether the writer has open rows, which are settled before anybody looks.
+    has_open: AtomicBool,
     indexes: Arc<TableIndexes>,
     /// Of the version given.
     statistics: Mutex<CachedStatistics>,
@@ -189,7 +205,7 @@ impl Table {
         home: Option<Arc<Home>>,
     ) -> Self {
         let keys = schema.all_keys().into();
-        let writer = Writer { next_version: 1, next_row_id: 0, changes: Vec::new() };
+        let writer = Writer::new(1, 0);
         Self {
             id,
             schema: Arc::new(schema),
@@ -198,6 +214,7 @@ impl Table {
             home,
             current: RwLock::new(Arc::new(TableSnapshot::new(0, Vec::new()))),
             writer: Mutex::new(writer),
+            has_open: AtomicBool::new(false),
             indexes: Arc::new(TableIndexes::new(0)),
             statistics: Mutex::default(),
             sample: None,
@@ -217,7 +234,7 @@ impl Table {
         indexes: Vec<Arc<IndexHandle>>,
     ) -> Self {
         let keys = schema.all_keys().into();
-        let writer = Writer { next_version: 2, next_row_id, changes: Vec::new() };
+        let writer = Writer::new(2, next_row_id);
         let snapshot = TableSnapshot::new(1, groups);
         let lacks_statistics = AtomicBool::new(statistics.is_none());
         let (sketches, sample) = match statistics {
@@ -238,6 +255,7 @@ impl Table {
             home: Some(home),
             current: RwLock::new(Arc::new(snapshot)),
             writer: Mutex::new(writer),
+            has_open: AtomicBool::new(false),
             indexes: Arc::new(TableIndexes::from_file(1, indexes)),
             statistics: Mutex::new(cached.map(|statistics| (1, Arc::new(statistics)))),
             sample,
@@ -273,17 +291,27 @@ impl Table {
 
     /// The rows as they are now. Cheap; later changes do not show in it.
     pub fn snapshot(&self) -> Arc<TableSnapshot> {
+        if self.has_open.load(Ordering::Acquire) {
+            drop(self.locked());
+        }
         Arc::clone(&self.current.read())
+    }
+
+    /// The writer, with no rows open.
+    fn locked(&self) -> MutexGuard<'_, Writer> {
+        let mut writer = self.writer.lock();
+        self.settle(&mut writer);
+        writer
     }
 
     /// Grows with every change.
     pub fn version(&self) -> u64 {
-        self.current.read().version
+        self.snapshot().version
     }
 
     /// Number of live rows.
     pub fn row_count(&self) -> usize {
-        self.current.read().live_rows
+        self.snapshot().live_rows
     }
 
     /// Statistics of the current version; cached. Makes them from segments, which may read the file.
@@ -326,7 +354,7 @@ impl Table {
 
     /// Makes the table what it was at an earlier snapshot of it, in constant time. Row ids are not used again.
     pub fn restore(&self, snapshot: &TableSnapshot) {
-        let mut writer = self.writer.lock();
+        let mut writer = self.locked();
         self.indexes.go_back_to(snapshot.version);
         self.publish(
             &mut writer,
@@ -342,7 +370,7 @@ impl Table {
 
     /// A table of its own with the rows of this one, in constant time; what either does later, the other does not see.
     pub fn fork(&self) -> Self {
-        let writer = self.writer.lock();
+        let writer = self.locked();
         let snapshot = self.snapshot();
         let indexes = self.indexes.fork(&snapshot, &self.keys);
         Self {
@@ -387,11 +415,8 @@ impl Table {
             budget: self.budget.clone(),
             home: self.home.clone(),
             current: RwLock::new(snapshot),
-            writer: Mutex::new(Writer {
-                next_version: writer.next_version,
-                next_row_id: writer.next_row_id,
-                changes: Vec::new(),
-            }),
+            writer: Mutex::new(Writer::new(writer.next_version, writer.next_row_id)),
+            has_open: AtomicBool::new(false),
             indexes: Arc::new(indexes),
             statistics: Mutex::default(),
             sample: None,
@@ -402,17 +427,19 @@ impl Table {
 
     /// What was done since the fork.
     pub fn changes(&self) -> Vec<Change> {
-        self.writer.lock().changes.clone()
+        self.locked().changes.clone()
     }
 
     /// Whether anything was done since the fork.
     pub fn is_changed(&self) -> bool {
-        !self.writer.lock().changes.is_empty()
+        let writer = self.writer.lock();
+        let has_open = writer.open.as_ref().is_some_and(|open| open.len() > 0);
+        has_open || !writer.changes.is_empty() || writer.failure.is_some()
     }
 
     /// Forgets what was done since the fork, once it is committed.
     pub(crate) fn forget_changes(&self) {
-        let mut writer = self.writer.lock();
+        let mut writer = self.locked();
         self.indexes.settle(&self.wanting(&writer, &self.snapshot()));
         writer.changes = Vec::new();
     }
@@ -448,25 +475,25 @@ impl Table {
 
     /// Takes stale entries out of indexes that nobody else uses. Forks wait meanwhile.
     pub(crate) fn vacuum_indexes(&self) -> Result<()> {
-        let writer = self.writer.lock();
+        let writer = self.locked();
         self.indexes.vacuum(&self.wanting(&writer, &self.snapshot()))
     }
 
     /// The id that the next row gets.
     pub fn next_row_id(&self) -> i64 {
-        self.writer.lock().next_row_id
+        self.locked().next_row_id
     }
 
     /// How the table is now, to come back to.
     pub fn mark(&self) -> Mark {
-        let writer = self.writer.lock();
+        let writer = self.locked();
         Mark { snapshot: self.snapshot(), next_row_id: writer.next_row_id, changes: writer.changes.len() }
     }
 
     /// Undoes what was done since a mark of this table.
     pub fn rewind(&self, mark: &Mark) {
         self.restore(&mark.snapshot);
-        let mut writer = self.writer.lock();
+        let mut writer = self.locked();
         writer.next_row_id = mark.next_row_id;
         writer.changes.truncate(mark.changes);
     }
@@ -474,14 +501,14 @@ impl Table {
     /// Appends rows, all or none. Columns are those of the schema, in order.
     pub fn append(&self, batches: &[Batch]) -> Result<()> {
         let batches = batches.iter().map(|b| self.checked(b)).collect::<Result<Vec<Batch>>>()?;
-        let mut writer = self.writer.lock();
+        let mut writer = self.locked();
         let pieces = batches.into_iter().filter(|b| !b.is_empty()).map(Piece::Raw).collect();
         self.append_pieces(&mut writer, pieces, false)
     }
 
     /// Appends encoded row groups and raw rows in this order; the end of a bulk load.
     pub(crate) fn append_bulk(&self, pieces: Vec<Piece>) -> Result<()> {
-        self.append_pieces(&mut self.writer.lock(), pieces, true)
+        self.append_pieces(&mut self.locked(), pieces, true)
     }
 
     /// A batch with columns of exactly the schema's types; fails for NULLs in NOT NULL columns.
@@ -512,11 +539,16 @@ impl Table {
             )));
         };
         if column.not_null && vector.null_count() > 0 {
-            return Err(Error::NotNull {
-                message: format!("NULL in column \"{name}\" of table \"{table}\", which is NOT NULL"),
-            });
+            return Err(self.null_in(name));
         }
         Ok(vector)
+    }
+
+    fn null_in(&self, column: &str) -> Error {
+        let table = &self.schema.name;
+        Error::NotNull {
+            message: format!("NULL in column \"{column}\" of table \"{table}\", which is NOT NULL"),
+        }
     }
 
     /// Appends pieces. What a `load` puts into an empty table is encoded even if it is no whole row group: tables that are
@@ -537,15 +569,22 @@ impl Table {
             pieces: &pieces,
         };
         self.enter_rows(writer, &snapshot, &pending)?;
-        let pieces: Arc<[Piece]> = pieces.into();
-        let mut next = GroupList {
-            groups: snapshot.groups.to_vec(),
-            next_row_id: first_id,
-            table: self,
-            seal_min: if load && snapshot.groups.is_empty() { LOADED_ROWS_MIN } else { ROW_GROUP_SIZE },
-        };
+        let seal_min = if load && snapshot.groups.is_empty() { LOADED_ROWS_MIN } else { ROW_GROUP_SIZE };
+        self.add_pieces(writer, &snapshot, &pieces.into(), seal_min)
+    }
+
+    /// Adds pieces whose rows may come. Nothing is done if it fails.
+    fn add_pieces(
+        &self,
+        writer: &mut Writer,
+        snapshot: &TableSnapshot,
+        pieces: &Arc<[Piece]>,
+        seal_min: usize,
+    ) -> Result<()> {
+        let (groups, first_id) = (snapshot.groups.to_vec(), writer.next_row_id);
+        let mut next = GroupList { groups, next_row_id: first_id, table: self, seal_min };
         let mut raw: Vec<Batch> = Vec::new();
-        for piece in &*pieces {
+        for piece in &**pieces {
             match piece {
                 Piece::Raw(batch) => raw.push(batch.clone()),
                 Piece::Sealed(columns, len) => {
@@ -557,7 +596,7 @@ impl Table {
         next.add_rows(&raw)?;
         writer.next_row_id = next.next_row_id;
         let groups = next.groups;
-        writer.changes.push(Change::Append { first_id, pieces });
+        writer.changes.push(Change::Append { first_id, pieces: Arc::clone(pieces) });
         self.publish(writer, TableSnapshot::new(0, groups));
         Ok(())
     }
@@ -569,7 +608,7 @@ impl Table {
 
     /// Deletes rows; ids without a live row are passed over. Returns how many were deleted.
     pub fn delete_rows(&self, ids: &RowSet) -> Result<u64> {
-        let mut writer = self.writer.lock();
+        let mut writer = self.locked();
         let snapshot = self.snapshot();
         let ids = snapshot.live(ids);
         if ids.is_empty() {
@@ -594,7 +633,7 @@ impl Table {
 
     /// Deletes all rows.
     pub fn truncate(&self) -> u64 {
-        let mut writer = self.writer.lock();
+        let mut writer = self.locked();
         let deleted = self.snapshot().live_rows;
         writer.changes.push(Change::Truncate);
         self.publish(&mut writer, TableSnapshot::new(0, Vec::new()));

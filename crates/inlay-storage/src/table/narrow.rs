@@ -70,6 +70,14 @@ pub(super) fn at_its_place(snapshot: &TableSnapshot, column: usize, value: &Valu
     Ok(is_here.then(|| group.row_id_start() + row as i64))
 }
 
+impl TableSnapshot {
+    /// The id of the live row that has a value in a column in which no two live rows have one value, if it lies where rows that are
+    /// numbered in order do; `None` if it is not there, which says nothing else. Costs a look at one row.
+    pub fn at_its_place(&self, column: usize, value: &Value) -> Result<Option<i64>> {
+        at_its_place(self, column, value)
+    }
+}
+
 /// Whether all values of a column are below one.
 pub(super) fn all_below(snapshot: &TableSnapshot, column: usize, value: &Value) -> bool {
     snapshot.row_groups().iter().all(|group| {

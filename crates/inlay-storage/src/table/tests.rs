@@ -100,7 +100,7 @@ fn random_changes_agree_with_a_list_of_rows() {
                 let middle = rows.len() / 3;
                 let parts = [batch(table.schema(), &rows[..middle]), batch(table.schema(), &rows[middle..])];
                 table.append(&parts).unwrap();
-                let first = table.writer.lock().next_row_id - count as i64;
+                let first = table.locked().next_row_id - count as i64;
                 model.extend((first..).zip(rows));
             }
             5..7 => {

@@ -27,7 +27,7 @@ impl Table {
         if count != row_ids.len() {
             return Err(Error::internal(format!("{} row ids for {count} rows of new values", row_ids.len())));
         }
-        let mut writer = self.writer.lock();
+        let mut writer = self.locked();
         let snapshot = self.snapshot();
         let are_in_order = row_ids.windows(2).all(|pair| pair[0] < pair[1]);
         if let ([batch], true) = (values, are_in_order && row_ids.iter().all(|id| snapshot.is_live(*id))) {
@@ -193,7 +193,7 @@ impl Table {
         (ids, values): (&[i64], &[Vector]),
         (rewritten, groups): (&RowSet, &[Rewritten]),
     ) -> Result<()> {
-        let mut writer = self.writer.lock();
+        let mut writer = self.locked();
         self.change_columns(&mut writer, ids, columns, values, true)?;
         self.rewrite_again(&mut writer, rewritten, columns, groups)
     }

@@ -43,6 +43,11 @@ impl Checks {
         Self::new(checks, schema, &(0..schema.columns.len()).collect::<Vec<_>>())
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.checks.is_empty()
+    }
+
     /// Scratch space of one worker.
     pub fn states(&self) -> Vec<ProgramState> {
         self.checks.iter().map(|check| check.program.state()).collect()

@@ -3,6 +3,7 @@
 use super::PreparedStatement;
 use crate::host::Parameters;
 use inlay_types::{Error, Result, Value};
+use std::sync::Arc;
 
 /// Values by position or by name, as hosts bind them. What was set stays until it is set anew or cleared.
 ///
@@ -22,7 +23,8 @@ use inlay_types::{Error, Result, Value};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Bindings {
-    values: Parameters,
+    /// Shared with runs, which keep what they began with.
+    values: Arc<Parameters>,
     /// Those by position, then those by name.
     is_set: Vec<bool>,
 }
@@ -31,7 +33,7 @@ impl Bindings {
     /// Nothing set yet, for so many parameters by position and these names.
     pub fn new(count: usize, names: &[String]) -> Self {
         let named = names.iter().map(|name| (name.clone(), Value::Null)).collect();
-        let values = Parameters { positional: vec![Value::Null; count], named };
+        let values = Parameters { positional: vec![Value::Null; count], named }.into();
         Self { values, is_set: vec![false; count + names.len()] }
     }
 
@@ -52,10 +54,11 @@ impl Bindings {
             let message = format!("there is no parameter {number}: the statement has {count}");
             Error::invalid_argument(message)
         })?;
-        let by_position = self.values.positional.len();
-        if let Some(place) = self.values.positional.get_mut(index) {
+        let values = Arc::make_mut(&mut self.values);
+        let by_position = values.positional.len();
+        if let Some(place) = values.positional.get_mut(index) {
             *place = value;
-        } else if let Some((_, place)) = self.values.named.get_mut(index - by_position) {
+        } else if let Some((_, place)) = values.named.get_mut(index - by_position) {
             *place = value;
         }
         self.is_set[index] = true;
@@ -85,12 +88,22 @@ impl Bindings {
     /// Forgets all values.
     pub fn clear(&mut self) {
         self.is_set.fill(false);
-        self.values.positional.fill(Value::Null);
-        self.values.named.iter_mut().for_each(|(_, value)| *value = Value::Null);
+        let values = Arc::make_mut(&mut self.values);
+        values.positional.fill(Value::Null);
+        values.named.iter_mut().for_each(|(_, value)| *value = Value::Null);
     }
 
     /// The values for a run, all of which must be set.
     pub fn parameters(&self) -> Result<&Parameters> {
+        self.checked().map(|values| &**values)
+    }
+
+    /// The same for a run that goes on while others are bound.
+    pub fn shared(&self) -> Result<Arc<Parameters>> {
+        self.checked().map(Arc::clone)
+    }
+
+    fn checked(&self) -> Result<&Arc<Parameters>> {
         let Some(missing) = self.is_set.iter().position(|is_set| !is_set) else { return Ok(&self.values) };
         let named = missing.checked_sub(self.values.positional.len());
         let name = named.and_then(|index| self.values.named.get(index)).map(|(name, _)| name.clone());

@@ -6,14 +6,16 @@ use super::shape::{Shape, collect_slots, is_lasting};
 use crate::change::checks::Checks;
 use crate::change::writer::RowWriter;
 use crate::execute::{Run, output_types};
+use crate::result::OneRow;
 use crate::transactions::TEMPORARY;
 use inlay_exec::expression::{Filter, Layout, Program};
 use inlay_sql::binder::{Slot, Slots};
 use inlay_sql::parser::ast::{self, StatementKind as Kind};
 use inlay_sql::plan::statement::{BoundCheck, Returning};
 use inlay_sql::plan::{ColumnId, Expr, Statement};
+use inlay_storage::Table;
 use inlay_storage::store::Object;
-use inlay_types::{LogicalType, Result, Vector};
+use inlay_types::{LogicalType, Result, Value, Vector};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -176,12 +178,35 @@ impl<'a> Compiler<'a> {
         }
         let program = Program::compile_many(&computed, &layout).ok()?.over_rows();
         let are_known =
-            outputs.iter().all(|output| matches!(output, Output::Literal(_) | Output::Operand(..)));
+            outputs.iter().all(|output| matches!(output, Output::Literal(..) | Output::Operand(..)));
         let positions = |id: &ColumnId| scan?.columns.iter().find(|column| column.id == *id).map(|c| c.index);
         let columns: Vec<usize> = self.layout.iter().filter_map(positions).collect();
         let has_row_id = scan.and_then(|scan| scan.row_id).is_some_and(|id| self.layout.contains(&id));
         let ty = |column: &usize| table.as_ref().map(|table| table.schema().columns[*column].ty.clone());
+        let is_selected = matches!(action, Action::Select { .. });
+        let has_key = self.access.as_ref().is_none_or(|access| access.key.is_some());
+        // Values of slots lie in batches behind the columns; outputs that are slots are operands.
+        let are_values = outputs.iter().all(|output| match output {
+            Output::Literal(..) | Output::Operand(..) => true,
+            Output::Column(place) => *place < columns.len() + usize::from(has_row_id),
+            Output::Computed(_) => false,
+        });
+        let is_by_values = is_selected && has_key && rest.is_empty() && are_values;
+        let constant = match &action {
+            Action::Select { types, .. } if self.access.is_none() => constant_row(&outputs, types),
+            Action::Select { .. } | Action::Insert { .. } | Action::Update { .. } | Action::Delete { .. } => {
+                None
+            }
+        };
+        let refuses_later = |table: &Arc<Table>| {
+            !table.schema().foreign_keys.is_empty() || !table.schema().deferrable_keys.is_empty()
+        };
+        let is_alone = matches!(action, Action::Insert { returning: None, .. })
+            && !table.as_ref().is_none_or(refuses_later);
         Some(Point {
+            is_alone,
+            is_by_values,
+            constant,
             table: table.as_ref().map_or(0, |table| table.id()),
             types: columns.iter().filter_map(ty).collect(),
             columns,
@@ -209,7 +234,7 @@ impl<'a> Compiler<'a> {
         match expr {
             Expr::Literal { value, ty } => {
                 match Vector::from_sql_values(ty.clone(), std::slice::from_ref(value)) {
-                    Ok(one) => Output::Literal(one),
+                    Ok(one) => Output::Literal(one, value.clone()),
                     Err(_) => Output::Operand(Operand::Constant(value.clone()), ty.clone()),
                 }
             }
@@ -220,6 +245,16 @@ impl<'a> Compiler<'a> {
             _ => Output::computed(plain(expr), computed),
         }
     }
+}
+
+/// The row of a SELECT that gives nothing but literals.
+fn constant_row(outputs: &[Output], types: &Arc<[LogicalType]>) -> Option<Arc<OneRow>> {
+    let value = |output: &Output| match output {
+        Output::Literal(_, value) => Some(value.clone()),
+        Output::Column(_) | Output::Operand(..) | Output::Computed(_) => None,
+    };
+    let values = outputs.iter().map(value).collect::<Option<Box<[Value]>>>()?;
+    Some(Arc::new(OneRow::new(Arc::clone(types), values)))
 }
 
 /// What is done with the rows, if that can be done here.

@@ -21,11 +21,14 @@
 //!   not kept.
 //! - What a plan does not do is left to the general way: whatever it cannot find, evaluate or convert. Rows are changed by
 //!   the general way's `RowWriter` alone, behind everything here that may give up.
+//! - A row that a key finds is delivered as values ([`by_values`]), without vectors. An INSERT of one row that nothing can refuse
+//!   once it is appended (no foreign keys, no keys that are checked later, no RETURNING) needs no savepoint in an open transaction.
 //!
 //! Queries with parameters that are no points are bound and optimised each time, because values decide their plans: see
 //! `docs/decisions/0016-kept-plans.md`. `SET plan_cache` is `on`, `off`, or `eager`: from the first time on, for tests.
 
 mod access;
+mod by_values;
 mod make;
 mod point;
 mod query;
@@ -196,6 +199,29 @@ impl Run<'_> {
         drop(plans);
         let ready = placed.and_then(|placed| placed.ready(self));
         ready.map_or(Ok(None), |ready| self.run_ready(ready, statement))
+    }
+
+    /// Inserts a row in the open transaction by a kept plan that needs no savepoint; `None`, and nothing is done, if there is none.
+    pub(crate) fn inserted(&self, text: &Text, statement: &ast::Statement) -> Result<Option<QueryResult>> {
+        let is_insert = matches!(statement.kind, ast::StatementKind::Insert(_));
+        let is_off = self.session.settings.plan_cache == PlanCache::Off || self.session.settings.profiles;
+        if !is_insert || is_off || text.statements.len() != 1 {
+            return Ok(None);
+        }
+        let (parameters, generation) = (self.given.parameters, self.session.generation);
+        let make = || Plans { runs: u64::from(text.is_prepared), kept: Vec::new() };
+        let Some(mut plans) = text.plans.get(make) else { return Ok(None) };
+        let fits = |plan: &&Plan| plan.generation == generation && types_are(&plan.types, parameters);
+        let Some(Kind::Placed(placed)) = plans.kept.iter().find(fits).map(|plan| plan.kind.clone()) else {
+            return Ok(None);
+        };
+        let What::Point(point) = &placed.what else { return Ok(None) };
+        if !point.is_alone || placed.state(self).is_none() {
+            return Ok(None);
+        }
+        plans.runs += 1;
+        drop(plans);
+        point.insert_alone(self, &placed.database)
     }
 
     fn run_ready(&self, ready: Ready, statement: &ast::Statement) -> Result<Option<QueryResult>> {

@@ -5,7 +5,7 @@ use super::values_of;
 use crate::change::checks::Checks;
 use crate::change::writer::RowWriter;
 use crate::execute::Run;
-use crate::result::QueryResult;
+use crate::result::{OneRow, QueryResult};
 use inlay_exec::expression::{Filter, Program};
 use inlay_sql::binder::Slot;
 use inlay_sql::plan::Expr;
@@ -13,6 +13,8 @@ use inlay_sql::plan::statement::Returning;
 use inlay_storage::store::{Object, ObjectId, RowPredicate, State};
 use inlay_storage::{RowGroup, RowSet, Table, TableSnapshot};
 use inlay_types::{Batch, Error, LogicalType, Result, VECTOR_SIZE, Value, Vector, VectorBuilder};
+use parking_lot::Mutex;
+use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -44,6 +46,12 @@ pub(super) struct Point {
     pub outputs: Vec<Output>,
     /// Makes what is neither a column nor a value.
     pub program: Option<Program>,
+    /// Whether all of a row that its key finds, or that is written out, is columns and values as they are.
+    pub is_by_values: bool,
+    /// Whether it inserts one row, and nothing but the row itself can refuse it: then it is done or not done without a savepoint.
+    pub is_alone: bool,
+    /// The only row that a SELECT without parameters gives.
+    pub constant: Option<Arc<OneRow>>,
     pub action: Action,
 }
 
@@ -51,8 +59,8 @@ pub(super) struct Point {
 pub(super) enum Output {
     /// In the batch.
     Column(usize),
-    /// The same for all rows and runs, as one row.
-    Literal(Vector),
+    /// The same for all rows and runs, as one row and as a value.
+    Literal(Vector, Value),
     /// The same for all rows of a run.
     Operand(Operand, LogicalType),
     /// Among the results of the program.
@@ -76,7 +84,7 @@ pub(super) enum Action {
 }
 
 /// Values by the numbers of slots.
-type Values = Vec<Option<Value>>;
+pub(super) type Values = Vec<Option<Value>>;
 
 /// Rows that were found: their ids, and the batch of what is read of them.
 struct Found {
@@ -84,8 +92,15 @@ struct Found {
     batch: Batch,
 }
 
-/// The rows that a statement read, as a condition that commit checks.
+/// The rows that the runs of a statement read, as a condition that commit checks.
 struct ReadRows {
+    point: Arc<Point>,
+    /// Values of the slots, run by run.
+    values: Mutex<Values>,
+}
+
+/// What one run read.
+struct Read {
     point: Arc<Point>,
     values: Values,
 }
@@ -98,9 +113,13 @@ impl Point {
         database: &str,
         state: &State,
     ) -> Result<Option<QueryResult>> {
-        let Some(values) = self.values(run) else { return Ok(None) };
+        let Some(mut values) = self.values(run) else { return Ok(None) };
         let answer = match &self.action {
             Action::Select { names, types } => {
+                if let Some(answer) = self.one_row(run, database, state, &mut values, (names, types))? {
+                    run.session.kept_runs.fetch_add(1, Ordering::Relaxed);
+                    return Ok(Some(answer));
+                }
                 let rows = match &self.access {
                     Some(_) => self.found(run, database, state, &values)?.map(|found| found.batch),
                     None => Some(self.batch(Vec::new(), &values, 1, self.read())?),
@@ -167,7 +186,7 @@ impl Point {
     }
 
     /// The values of the slots; `None` if one means something else in its place than the first one did.
-    fn values(&self, run: &Run<'_>) -> Option<Values> {
+    pub(super) fn values(&self, run: &Run<'_>) -> Option<Values> {
         let mut values = vec![None; self.slots.len()];
         for &number in &self.used {
             let slot = &self.slots[number];
@@ -195,10 +214,21 @@ impl Point {
         let looked_up = slot.table().and_then(|table| self.looked_up(access, &table, values));
         let Some(found) = unless_defect(looked_up)?.flatten() else { return Ok(None) };
         if run.notes_reads && !self.claims(&found) {
-            let read = ReadRows { point: Arc::clone(self), values: values.clone() };
-            run.transactions.of(run.database, database)?.record_read(self.table, Some(Arc::new(read)));
+            self.note(run, database, values.clone())?;
         }
         Ok(Some(found))
+    }
+
+    /// Notes that the rows with these values were read.
+    pub(super) fn note(self: &Arc<Self>, run: &Run<'_>, database: &str, values: Values) -> Result<()> {
+        let made = |read: &mut dyn Any| {
+            let read = read.downcast_mut::<Read>()?;
+            let values = Mutex::new(std::mem::take(&mut read.values));
+            Some(Arc::new(ReadRows { point: Arc::clone(&read.point), values }) as Arc<dyn RowPredicate>)
+        };
+        let mut read = Read { point: Arc::clone(self), values };
+        run.transactions.of(run.database, database)?.record_alike(self.table, &mut read, made);
+        Ok(())
     }
 
     /// Whether what was found is claimed as well, so that it need not be noted that it was read: the one row that has a
@@ -260,7 +290,7 @@ impl Point {
         // Few rows lie in many row groups: values cost less than vectors of one row each.
         let row = |id: &i64| {
             let found = snapshot.locate(*id);
-            found.ok_or_else(|| Error::internal(format!("an index has row {id}, which the table does not")))
+            found.ok_or_else(|| absent(*id))
         };
         let rows: Vec<(&Arc<RowGroup>, usize)> = ids.iter().map(row).collect::<Result<_>>()?;
         let column = |(column, ty): (&usize, &LogicalType)| {
@@ -274,18 +304,24 @@ impl Point {
     }
 
     /// Rows with the values of some slots behind their columns.
-    fn batch(&self, mut columns: Vec<Vector>, values: &Values, len: usize, slots: &[usize]) -> Result<Batch> {
+    pub(super) fn batch(
+        &self,
+        mut columns: Vec<Vector>,
+        values: &[Option<Value>],
+        len: usize,
+        slots: &[usize],
+    ) -> Result<Batch> {
         for &number in slots {
             columns.push(Vector::constant(self.slots[number].ty.clone(), value_of(values, number)?, len)?);
         }
         Ok(Batch::new(columns, len))
     }
 
-    fn read(&self) -> &[usize] {
+    pub(super) fn read(&self) -> &[usize] {
         &self.used[..self.read_count]
     }
 
-    fn outputs(&self, batch: &Batch, values: &Values) -> Result<Vec<Vector>> {
+    pub(super) fn outputs(&self, batch: &Batch, values: &Values) -> Result<Vec<Vector>> {
         let computed = match &self.program {
             Some(program) if batch.is_empty() => {
                 program.types().into_iter().map(|ty| Vector::nulls(ty, 0)).collect()
@@ -295,8 +331,8 @@ impl Point {
         };
         let output = |output: &Output| match output {
             Output::Column(position) => Ok(batch.column(*position).clone()),
-            Output::Literal(one) if batch.len() == 1 => Ok(one.clone()),
-            Output::Literal(one) => Ok(one.repeated(0, batch.len())),
+            Output::Literal(one, _) if batch.len() == 1 => Ok(one.clone()),
+            Output::Literal(one, _) => Ok(one.repeated(0, batch.len())),
             Output::Operand(operand, ty) if batch.len() == 1 => {
                 Vector::from_sql_values(ty.clone(), std::slice::from_ref(operand.value(values)?))
             }
@@ -307,8 +343,12 @@ impl Point {
     }
 }
 
+pub(super) fn absent(id: i64) -> Error {
+    Error::internal(format!("an index has row {id}, which the table does not"))
+}
+
 /// What fails is done again, and told of, in the general way; but for a defect of ours, which might not show there.
-fn unless_defect<T>(outcome: Result<T>) -> Result<Option<T>> {
+pub(super) fn unless_defect<T>(outcome: Result<T>) -> Result<Option<T>> {
     match outcome {
         Err(error) if !matches!(error.root(), Error::Internal { .. }) => Ok(None),
         outcome => outcome.map(Some),
@@ -327,13 +367,33 @@ impl RowPredicate for ReadRows {
             if point.has_row_id {
                 columns.push(Vector::nulls(LogicalType::BigInt, len));
             }
-            // A condition that fails on a row might have failed in the transaction, too.
-            let batch = point.batch(columns, &self.values, len, &point.used)?;
-            let outcome = point.all.select(&mut state, &batch, &mut selected);
-            if outcome.is_err() || !selected.is_empty() {
-                return Ok(true);
+            let read = self.values.lock();
+            let mut runs = read.chunks_exact(point.slots.len().max(1));
+            // Without slots all runs read the same.
+            let first = if point.slots.is_empty() { Some(&[][..]) } else { runs.next() };
+            for values in first.into_iter().chain(runs) {
+                // A condition that fails on a row might have failed in the transaction, too.
+                let batch = point.batch(columns.clone(), values, len, &point.used)?;
+                selected.clear();
+                let outcome = point.all.select(&mut state, &batch, &mut selected);
+                if outcome.is_err() || !selected.is_empty() {
+                    return Ok(true);
+                }
             }
         }
         Ok(false)
+    }
+
+    fn absorb(&self, other: &mut dyn Any) -> bool {
+        let Some(other) = other.downcast_mut::<Read>() else { return false };
+        if !Arc::ptr_eq(&self.point, &other.point) {
+            return false;
+        }
+        let mut values = self.values.lock();
+        // What is read again and again is noted once.
+        if !values.ends_with(&other.values) {
+            values.append(&mut other.values);
+        }
+        true
     }
 }

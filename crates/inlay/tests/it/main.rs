@@ -39,6 +39,7 @@ mod long_lists;
 mod maintain;
 mod memory;
 mod objects;
+mod open_rows;
 mod power;
 mod reference;
 mod sandbox;
