@@ -332,3 +332,10 @@ COMMON = [
 def test_common_code_runs_as_with_duckdb(code: Any) -> None:
     duckdb = pytest.importorskip("duckdb")
     assert code(inlay) == code(duckdb)
+
+
+def test_dictionaries_have_all_columns(con: inlay.Connection) -> None:
+    found = con.sql("SELECT 1 AS a, 2 AS a, 3 AS a_1, 4 AS A")
+    assert found.to_dicts() == [dict(zip(found.df().columns, (1, 2, 3, 4), strict=True))]
+    joined = con.sql("SELECT * FROM (SELECT 1 AS id, 2 AS v) x JOIN (SELECT 1 AS id, 3 AS v) y ON x.id = y.id")
+    assert joined.to_dicts() == [dict(zip(joined.df().columns, (1, 2, 1, 3), strict=True))]

@@ -155,3 +155,23 @@ def test_levels_of_isolation_are_words(engine: Any) -> None:
         engine.dialect.set_isolation_level(raw.dbapi_connection, "SERIALIZABLE; DROP TABLE canary")
     raw.close()
     assert sa.inspect(engine).get_table_names() == ["canary"]
+
+
+def test_rowcount_is_known_when_the_cursor_is_closed(engine: Any) -> None:
+    from inlay.sqlalchemy import insert
+
+    metadata = sa.MetaData()
+    keyed = sa.Table("keyed", metadata, sa.Column("a", sa.Integer, primary_key=True, autoincrement=False))
+    counted = sa.Table("counted", metadata, sa.Column("id", sa.Integer, primary_key=True), sa.Column("s", sa.String))
+    metadata.create_all(engine)
+    with engine.begin() as con:
+        once = insert(keyed).values(a=1).on_conflict_do_nothing()
+        assert [con.execute(once).rowcount for _ in range(2)] == [1, 0]
+        assert con.execute(keyed.insert().values([{"a": 2}, {"a": 3}])).rowcount == 2
+        assert con.execute(counted.insert().values(s="x")).rowcount == 1
+        assert con.execute(counted.insert(), [{"s": "x"}, {"s": "y"}]).rowcount == 2
+        assert con.execute(keyed.insert().from_select(["a"], sa.select(counted.c.id + 10))).rowcount == 3
+        upsert = insert(counted).values([{"id": 1, "s": "z"}, {"id": 99, "s": "z"}])
+        assert con.execute(upsert.on_conflict_do_update(index_elements=["id"], set_={"s": "w"})).rowcount == 2
+        assert con.execute(counted.update().values(s="v")).rowcount == 4
+        assert con.execute(counted.delete()).rowcount == 4

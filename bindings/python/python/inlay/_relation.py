@@ -466,13 +466,16 @@ class Relation(Writing):
         """
         Fetch all rows as dictionaries.
 
+        Names that occur again are numbered, as in data frames: ``a, a_1``.
+
         Examples
         --------
         >>> r = inlay.sql("SELECT * FROM (VALUES (1, 4), (2, 6)) t(a, b)")
         >>> r.to_dicts()
         [{'a': 1, 'b': 4}, {'a': 2, 'b': 6}]
         """
-        return [dict(zip(self._names, row, strict=True)) for row in self]
+        names = _parts.different(self._names)
+        return [dict(zip(names, row, strict=True)) for row in self]
 
     def fetchnumpy(self, decimal: str | None = None, strings: str | None = None) -> dict[str, Any]:
         """

@@ -28,6 +28,7 @@ class Cursor:
         self._session = session
         self._answer: inlay.Connection | None = None
         self._has_rows = False
+        self._rowcount = -1
 
     @property
     def description(self) -> Any:
@@ -36,7 +37,8 @@ class Cursor:
 
     @property
     def rowcount(self) -> int:
-        return self._answer.rowcount if self._answer is not None else -1
+        # SQLAlchemy asks when it has closed the cursor, too.
+        return self._answer.rowcount if self._answer is not None else self._rowcount
 
     def execute(self, statement: str, parameters: Any = None) -> Cursor:
         return self._answered(statement, self._session.started().execute(statement, parameters or None))
@@ -80,6 +82,7 @@ class Cursor:
         """Do nothing."""
 
     def close(self) -> None:
+        self._rowcount = self.rowcount
         self._answer = None
 
 
