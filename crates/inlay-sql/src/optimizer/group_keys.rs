@@ -6,7 +6,7 @@
 //! alone, as `GROUP BY x, x - 1`, and constants are computed once per group, behind the aggregation.
 
 use super::column_set::ColumnSet;
-use super::properties::{as_column, as_column_equality, is_pass_through};
+use super::properties::{as_column, as_column_equality, is_pass_through, not_null_columns};
 use super::rewrite::with_stack;
 use crate::plan::{AggregateExpr, ColumnId, Columns, Expr, JoinKind, Plan};
 use inlay_kernels::{AggregateFunction, AggregateKind};
@@ -107,8 +107,14 @@ pub(super) fn dependencies(plan: &Plan, found: &mut Vec<Dependency>) {
                     equal(conditions);
                     dependencies(right, found);
                 }
-                // Where there is no partner all columns of the right are NULL, so what holds in it still holds.
-                JoinKind::Left | JoinKind::Single => dependencies(right, found),
+                JoinKind::Left | JoinKind::Single => {
+                    // Where there is no partner all columns of the right are NULL. What they are by others holds if these
+                    // tell such rows from those of the right: not by NULL, nor by nothing, as of a single row.
+                    let (mut of_right, never_null) = (Vec::new(), not_null_columns(right));
+                    dependencies(right, &mut of_right);
+                    of_right.retain(|dependency| dependency.determines.intersects(&never_null));
+                    found.append(&mut of_right);
+                }
                 JoinKind::Semi | JoinKind::Anti | JoinKind::Mark(_) => {}
                 JoinKind::Full => return,
             }
