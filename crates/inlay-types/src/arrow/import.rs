@@ -11,7 +11,8 @@
 
 use super::ffi::ArrowArray;
 use super::field::{ArrowField, ArrowType, TimeUnit, child_count};
-use crate::datetime::MICROS_PER_DAY;
+use super::strings::check_texts;
+use crate::datetime::{MICROS_PER_DAY, is_finite_timestamp, is_timestamp};
 use crate::value::{Interval, stored_uuid};
 use crate::view::{INLINE_LIMIT, View};
 use crate::{Bitmap, Buffer, Dictionary, Error, Heap, LogicalType, Native, PhysicalType, Result, Vector};
@@ -362,6 +363,9 @@ impl Rows<'_> {
                 self.shared(carrier)
             }
             ArrowType::Bool8 => self.converted::<i8, u8>(|byte| Some(u8::from(byte != 0))),
+            ArrowType::Timestamp { zoned: false, unit: unit @ (TimeUnit::Second | TimeUnit::Milli) } => {
+                self.moments(*unit)
+            }
             ArrowType::Timestamp { zoned: false, .. }
             | ArrowType::Timestamp { unit: TimeUnit::Micro, .. } => self.shared(PhysicalType::I64),
             ArrowType::Decimal { width_bits, precision, zeros, .. } => {
@@ -468,6 +472,9 @@ impl Rows<'_> {
             LogicalType::TimestampTz => {
                 "round it to microseconds, or take the zone away: timestamps in nanoseconds without one are TIMESTAMP_NS"
             }
+            LogicalType::TimestampS | LogicalType::TimestampMs => {
+                "moments are from 290309-12-22 (BC) to 294247-01-10; leave it out before passing it"
+            }
             _ => "round or leave it out before passing it",
         };
         Error::out_of_range(format!(
@@ -476,6 +483,18 @@ impl Rows<'_> {
             self.column.name,
             self.ty
         ))
+    }
+
+    /// Moments in larger units than microseconds, shared: each is one in microseconds, too, or infinite.
+    fn moments(self, unit: TimeUnit) -> Result<Vector> {
+        let data = self.buffer::<i64>(1)?;
+        let is_known =
+            |time: i64| !is_finite_timestamp(time) || to_micros(time, unit).is_some_and(is_timestamp);
+        let moments = data.typed::<i64>();
+        match (0..self.len).find(|&row| !is_known(moments[row]) && !self.is_null(row)) {
+            Some(row) => Err(self.unfit(row)),
+            None => Ok(self.flat(data, Heap::default())),
+        }
     }
 
     /// Times in microseconds, shared.
@@ -581,7 +600,19 @@ impl Rows<'_> {
         } else {
             Heap::default()
         };
+        if !data.is_ascii() {
+            self.check_texts(&views, &heap)?;
+        }
         Ok(self.flat(Buffer::from_vec(views), heap))
+    }
+
+    /// Fails at a text that is not UTF-8.
+    fn check_texts(&self, views: &[View], heap: &Heap) -> Result<()> {
+        if !matches!(self.ty, LogicalType::Varchar | LogicalType::Json) {
+            return Ok(());
+        }
+        let first = self.first - self.column.shape.offset;
+        check_texts(views, heap.buffers(), |row| self.is_null(row), first, &self.column.name)
     }
 
     fn views(self) -> Result<Vector> {
@@ -595,6 +626,7 @@ impl Rows<'_> {
         let clean =
             |view: &View| if view.is_inline() { same_view(view, &trimmed(*view)) } else { fits(view) };
         if data.typed::<View>().iter().all(clean) {
+            self.check_texts(data.typed::<View>(), &heap)?;
             return Ok(self.flat(data, heap));
         }
         let mut views = data.typed::<View>().to_vec();
@@ -610,6 +642,7 @@ impl Rows<'_> {
                 ));
             }
         }
+        self.check_texts(&views, &heap)?;
         Ok(self.flat(Buffer::from_vec(views), heap))
     }
 

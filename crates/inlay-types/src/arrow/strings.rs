@@ -90,3 +90,29 @@ fn bytes_of(vector: &Vector, total: usize) -> Vec<u8> {
     bytes.truncate(total);
     bytes
 }
+
+/// Fails at a text that is not UTF-8, which no function could be given. All views lie inside of their buffers; `first` is the row of
+/// the first one in its column.
+pub(super) fn check_texts(
+    views: &[View],
+    heap: &[Buffer],
+    is_null: impl Fn(usize) -> bool,
+    first: usize,
+    column: &str,
+) -> Result<()> {
+    const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
+    let is_broken = |view: &View| {
+        // Behind the text of a short string are zeros, and before it its length.
+        if view.is_inline() && ((view.head >> 32) | view.tail) & HIGH_BITS == 0 {
+            return false;
+        }
+        let bytes = view.bytes(heap);
+        !bytes.is_ascii() && std::str::from_utf8(bytes).is_err()
+    };
+    let Some(row) = (0..views.len()).find(|&row| is_broken(&views[row]) && !is_null(row)) else {
+        return Ok(());
+    };
+    let message = format!("row {} of column \"{column}\" is a text that is not UTF-8", first + row);
+    Err(Error::invalid_argument(message)
+        .with_hint("decode it before passing it, or pass its bytes as binary"))
+}
