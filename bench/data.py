@@ -6,7 +6,8 @@ Every engine, Inlay too, loads these files, so that all answer from the same row
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,18 +41,27 @@ def files_of(name: str, tables: Sequence[str], make: Maker) -> dict[str, Path]:
     return files
 
 
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """A path to write to; the file appears under its name when it is complete: who is killed leaves no half of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f"unfinished-{path.name}")
+    yield unfinished
+    unfinished.replace(path)
+
+
 def write(path: Path, parts: Iterable[pa.Table]) -> None:
     """Write one table; the file appears under its name only when it is complete."""
     import pyarrow.parquet as pq
 
-    unfinished = path.with_suffix(".unfinished")
-    writer = None
-    for part in parts:
-        writer = writer or pq.ParquetWriter(unfinished, part.schema)
-        writer.write_table(part, row_group_size=ROW_GROUP)
-    if writer is not None:
+    with whole(path) as unfinished:
+        writer = None
+        for part in parts:
+            writer = writer or pq.ParquetWriter(unfinished, part.schema)
+            writer.write_table(part, row_group_size=ROW_GROUP)
+        if writer is None:
+            raise ValueError(f"{path} has no parts")
         writer.close()
-        unfinished.rename(path)
 
 
 def generated(call: str, tables: Sequence[str]) -> Maker:

@@ -6,6 +6,7 @@ DuckDB writes the files, which both engines read.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from bench import data
 
@@ -47,15 +48,20 @@ def write(files: dict[str, Path], rows: int) -> None:
     """Write all files."""
     import duckdb
 
-    files["csv"].parent.mkdir(parents=True, exist_ok=True)
     print(f"generating {files['csv'].parent} ...", flush=True)
     tables = statements("tables.sql", numbers(rows))
     with duckdb.connect() as connection:
         for table in TABLES:
             connection.execute(f"CREATE TABLE {table} AS {tables[table]}")
-            connection.execute(f"COPY {table} TO '{files[table]}'")
-        connection.execute(f"COPY (SELECT * EXCLUDE (payload) FROM events) TO '{files['csv']}'")
-        connection.execute(f"COPY ({tables['documents']}) TO '{files['json']}'")
+            copy(connection, table, files[table])
+        copy(connection, "(SELECT * EXCLUDE (payload) FROM events)", files["csv"])
+        copy(connection, f"({tables['documents']})", files["json"])
+
+
+def copy(connection: Any, source: str, path: Path) -> None:
+    """Write rows to a file, which appears when it is complete."""
+    with data.whole(path) as unfinished:
+        connection.execute(f"COPY {source} TO '{unfinished}'")
 
 
 def of_types(rows: int) -> dict[str, Path]:
@@ -64,7 +70,6 @@ def of_types(rows: int) -> dict[str, Path]:
 
     path = data.CACHE / f"functions-{rows}.parquet"
     if not path.exists():
-        data.CACHE.mkdir(parents=True, exist_ok=True)
         with duckdb.connect() as connection:
-            connection.execute(f"COPY ({statements('tables.sql', numbers(rows))['functions']}) TO '{path}'")
+            copy(connection, f"({statements('tables.sql', numbers(rows))['functions']})", path)
     return {"t": path}

@@ -200,3 +200,14 @@ def test_cases_are_chosen_by_number_name_or_part() -> None:
     assert suite.chosen(["cold"]).cases == ["Q1 cold"]
     with pytest.raises(SystemExit, match="no case of x has z; there are: Q1, Q11"):
         suite.chosen(["z"])
+
+
+def test_a_file_that_was_not_written_whole_is_not_there(tmp_path: Path) -> None:
+    path = tmp_path / "folder" / "t.parquet"
+    with pytest.raises(RuntimeError), data.whole(path) as unfinished:
+        unfinished.write_text("half")
+        raise RuntimeError("killed")
+    assert not path.exists()
+    with data.whole(path) as unfinished:
+        unfinished.write_text("all of it")
+    assert path.read_text() == "all of it" and list(path.parent.iterdir()) == [path]

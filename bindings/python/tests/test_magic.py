@@ -106,3 +106,16 @@ def test_help_and_errors_are_short(shell: Any, capsys: pytest.CaptureFixture[str
     told = capsys.readouterr().out
     assert "BinderException" in told
     assert len(told.splitlines()) < 6, told
+
+
+def test_a_function_has_its_own_variables(shell: Any) -> None:
+    shell.user_ns["lim"] = 1
+    lines = [
+        "def h(lim):",
+        "    frame = [{'a': lim}, {'a': 9}]",
+        "    r = %sql SELECT a, $lim FROM frame",
+        "    return r.fetchall()",
+    ]
+    shell.run_cell("\n".join(lines)).raise_error()
+    assert shell.user_ns["h"](3) == [(3, 3), (9, 3)]
+    assert shell.run_line_magic("sql", "SELECT $lim").fetchall() == [(1,)]

@@ -312,7 +312,8 @@ def _arrow_in() -> dict[str, Any]:
 def _polars_in() -> dict[str, Any]:
     import polars as pl
 
-    dtypes = ("Boolean", "Int8", "Int16", "Int32", "Int64", "Int128", "UInt8", "UInt64", "Float32", "Float64")
+    dtypes: tuple[str, ...] = ("Boolean", "Int8", "Int16", "Int32", "Int64", "Int128")
+    dtypes += ("UInt8", "UInt64", "UInt128", "Float16", "Float32", "Float64")
     made: dict[str, Any] = {name: pl.Series([1]).cast(getattr(pl, name)) for name in dtypes}
     made |= {
         "String": pl.Series(["a"]),

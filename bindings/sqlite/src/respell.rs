@@ -5,6 +5,7 @@
 
 use crate::failure::{ERROR, Outcome, failed};
 use crate::lexer::{Kind, Token, closing, ident, literal, parts};
+use crate::rowids::NO_ALIAS;
 use crate::schema::Table;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -480,9 +481,8 @@ impl<'a> Respell<'a> {
             None if rows.is_empty() => " WHERE false".to_string(),
             None => String::new(),
         };
-        let has_alias = tokens
-            .get(end)
-            .is_some_and(|next| next.is("as") || next.is_name() && !next.is_any(&BEHIND_TABLE));
+        let has_alias =
+            tokens.get(end).is_some_and(|next| next.is("as") || next.is_name() && !next.is_any(&NO_ALIAS));
         let alias = if has_alias { String::new() } else { format!(" AS {}", ident(lower)) };
         Ok((
             format!("(SELECT {list} FROM (VALUES {}) AS v({all}){condition}){alias}", values.join(", ")),
@@ -522,27 +522,6 @@ fn has_condition(tokens: &[Token<'_>]) -> bool {
     }
     false
 }
-
-/// Words that may follow a table without being its alias.
-const BEHIND_TABLE: [&str; 17] = [
-    "where",
-    "order",
-    "group",
-    "having",
-    "limit",
-    "join",
-    "inner",
-    "left",
-    "right",
-    "full",
-    "cross",
-    "natural",
-    "on",
-    "union",
-    "except",
-    "intersect",
-    "using",
-];
 
 /// What stands for the table of all tables among the words of a statement.
 const SCHEMA_TABLE: &str = "sqlite_master";

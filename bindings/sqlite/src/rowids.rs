@@ -30,7 +30,7 @@ struct State {
 }
 
 /// Words behind a table that are not its alias.
-const NO_ALIAS: [&str; 33] = [
+pub(crate) const NO_ALIAS: [&str; 33] = [
     "where",
     "order",
     "group",

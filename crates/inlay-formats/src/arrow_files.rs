@@ -5,7 +5,7 @@
 
 use crate::files::{Files, First, Seekable};
 use crate::parquet::bridge;
-use crate::per_file::PerFile;
+use crate::per_file::{PerFile, check_alike};
 use crate::remote::shown;
 use crate::stored::{NOTE, Restored, noted};
 use crate::{arrow_check, ranges};
@@ -170,11 +170,11 @@ impl ArrowFiles {
             if index == 0 {
                 (columns, restored) = (own, was);
             } else if columns != own || restored != was {
-                let message = format!(
-                    "its columns are not those of '{}'; union_by_name = true reads files of different columns",
-                    paths[0]
-                );
-                return Err(malformed(path, message));
+                check_alike((&paths[0], &restored), (path, &was))?;
+                let one = |path: &String| {
+                    Ok((path.clone(), Self::open(access, std::slice::from_ref(path), types)?))
+                };
+                return PerFile::joined(paths.iter().map(one).collect::<Result<_>>()?);
             }
             file.batch_count = match &reader {
                 Reader::File(reader) => Some(reader.num_batches()),

@@ -14,10 +14,11 @@ use crate::stored;
 use inlay_catalog::{
     ScanRequest, SourceColumn, SourceFilter, SourceScan, SourceTask, TableSource, TypeNames,
 };
+use inlay_kernels::json::value::quote;
 use inlay_kernels::parse::{self, Suffix};
 use inlay_kernels::{can_cast, cast_value, common_type};
 use inlay_storage::SegmentPredicate;
-use inlay_types::{Batch, Error, LogicalType, Result, Value, Vector};
+use inlay_types::{Batch, Error, LogicalType, Result, Value, Vector, VectorBuilder};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
@@ -252,8 +253,14 @@ impl PerFile {
                     None if index > 0 && !self.union_by_name => {}
                     None => columns.push(column.clone()),
                     Some(place) if columns[place].ty != column.ty => {
-                        let common = common_type(&columns[place].ty, &column.ty);
-                        columns[place].ty = common.unwrap_or(LogicalType::Varchar);
+                        let both = [&columns[place].ty, &column.ty];
+                        let is_json = both.contains(&&LogicalType::Json);
+                        let otherwise = if is_json { LogicalType::Json } else { LogicalType::Varchar };
+                        columns[place].ty = match common_type(both[0], both[1]) {
+                            // The text of a document is not the text in it.
+                            None | Some(LogicalType::Varchar) => otherwise,
+                            Some(common) => common,
+                        };
                     }
                     Some(_) => {}
                 }
@@ -366,6 +373,50 @@ type Opened = (String, Arc<dyn TableSource>, Partitions);
 
 fn place_of(columns: &[SourceColumn], name: &str) -> Option<usize> {
     columns.iter().position(|column| column.name.to_lowercase() == name.to_lowercase())
+}
+
+/// Texts as documents that are these texts.
+fn as_documents(texts: &Vector) -> Result<Vector> {
+    let mut builder = VectorBuilder::new(LogicalType::Json, texts.len());
+    for row in 0..texts.len() {
+        let Value::Varchar(text) = texts.get(row) else {
+            builder.push_null();
+            continue;
+        };
+        let mut document = String::new();
+        quote(&text, &mut document);
+        builder.push(&Value::Json(document))?;
+    }
+    Ok(builder.finish())
+}
+
+/// Fails where a file has not the columns of the first one, in whatever order and of types that go together.
+pub fn check_alike(first: (&str, &[SourceColumn]), other: (&str, &[SourceColumn])) -> Result<()> {
+    let ((first_path, known), (path, columns)) = (first, other);
+    let fault = |message: String, hint: &'static str| {
+        let path = path.to_string();
+        Err(Error::MalformedFile { path, line: None, message }.with_hint(hint))
+    };
+    for column in known {
+        let name = &column.name;
+        let Some(place) = place_of(columns, name) else {
+            let message = format!("it has no column \"{name}\", as '{first_path}' has");
+            return fault(message, "union_by_name = true makes it NULL here");
+        };
+        let ty = &columns[place].ty;
+        if common_type(&column.ty, ty).is_none() {
+            let message =
+                format!("its column \"{name}\" is of type {ty}, that of '{first_path}' of {}", column.ty);
+            return fault(message, "union_by_name = true makes both VARCHAR");
+        }
+    }
+    match columns.iter().find(|column| place_of(known, &column.name).is_none()) {
+        None => Ok(()),
+        Some(surplus) => {
+            let message = format!("it has a column \"{}\", which '{first_path}' has not", surplus.name);
+            fault(message, "union_by_name = true reads it, too")
+        }
+    }
 }
 
 /// `key=value` of the folders of a path.
@@ -560,6 +611,8 @@ fn completed(batch: &Batch, file: &OneFile, wanted: &[usize], types: &[LogicalTy
                 } else if own.null_count() == own.len() {
                     // Of a column that has no values, the type says nothing.
                     Vector::constant(ty.clone(), &Value::Null, batch.len())?
+                } else if (own.logical_type(), ty) == (LogicalType::Varchar, &LogicalType::Json) {
+                    as_documents(own)?
                 } else if can_cast(&own.logical_type(), ty) {
                     let mut converted = Vector::empty(ty.clone());
                     inlay_kernels::cast(own, ty, false, &mut converted)?;

@@ -379,6 +379,12 @@ fn hint_of_cast(value: &str, to: &str) -> Option<String> {
     if (to.ends_with("INT") || to == "INTEGER") && is_fraction() {
         return Some(format!("it is no whole number; CAST('{}' AS {to}) rounds it", value.trim()));
     }
+    if value.contains('%') && (to == "DATE" || to.starts_with("TIMESTAMP")) {
+        return Some(
+            "it is a format: strftime(moment, format) writes one, strptime(text, format) reads one"
+                .to_string(),
+        );
+    }
     let hints: Vec<String> = [written_form(value, to), try_cast(to)].into_iter().flatten().collect();
     (!hints.is_empty()).then(|| hints.join("; "))
 }

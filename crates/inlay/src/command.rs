@@ -190,6 +190,7 @@ impl Command {
             Kind::Vacuum { .. } => Self::Vacuum,
             Kind::Load => Self::Load,
             Kind::Owner => Self::AlterTable,
+            Kind::Notice(_) => Self::Select,
             Kind::Attach { .. } => Self::Attach,
             Kind::Detach { .. } => Self::Detach,
             Kind::ExportDatabase { .. } => Self::ExportDatabase,

@@ -306,6 +306,8 @@ class Expression(Calls):
         >>> r.filter(inlay.col("a").isin(1, 5)).select("a").fetchall()
         [(1,)]
         """
+        if not values:
+            raise _bad("isin() needs at least one value")
         return _made(f"({self._sql} IN ({', '.join(map(sql_of, values))}))")
 
     def isnotin(self, *values: Any) -> Expression:
@@ -318,6 +320,8 @@ class Expression(Calls):
         >>> r.filter(inlay.col("a").isnotin(1, 5)).select("a").fetchall()
         [(2,)]
         """
+        if not values:
+            raise _bad("isnotin() needs at least one value")
         return _made(f"({self._sql} NOT IN ({', '.join(map(sql_of, values))}))")
 
     def between(self, lower: Any, upper: Any) -> Expression:

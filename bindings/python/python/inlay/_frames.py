@@ -37,6 +37,14 @@ def data_frame(columns: dict[str, Any], zones: dict[str, str]) -> Any:
     return pd.DataFrame(series, copy=False)
 
 
+def with_dates(frame: Any, description: Any) -> Any:
+    """Put `datetime.date` into the columns of a frame that are of the type DATE."""
+    for at, (_, ty, *_) in enumerate(description or ()):
+        if ty == "DATE":
+            frame.isetitem(at, frame.iloc[:, at].dt.date.astype(object))
+    return frame
+
+
 def _column(array: Any) -> Any:
     import numpy as np
 

@@ -171,7 +171,7 @@ class _Fetch:
         [0, 1, 2]
         """
 
-    def df(self, decimal: str | None = None) -> Any:
+    def df(self, decimal: str | None = None, *, date_as_object: bool = False) -> Any:
         """
         Fetch a pandas data frame.
 
@@ -182,6 +182,8 @@ class _Fetch:
         decimal
             As for `fetchnumpy`, but ``"exact"`` is Arrow's ``decimal128`` if pandas has it, from version 3 on, and
             objects otherwise; ``"decimal"`` is objects always, and ``"arrow"`` makes HUGEINT ``decimal128``, too.
+        date_as_object
+            Columns of DATE hold `datetime.date`, not moments.
 
         Returns
         -------
@@ -806,13 +808,13 @@ class Connection(_Fetch):
     def from_parquet(self, path_or_buffer: Any, binary_as_string: bool = False, **options: Any) -> Relation:
         """Make a relation of Parquet files; another name of `read_parquet`."""
 
-    def fetchdf(self, decimal: str | None = None) -> Any:
+    def fetchdf(self, decimal: str | None = None, *, date_as_object: bool = False) -> Any:
         """Fetch a pandas data frame; another name of `df`."""
 
-    def to_df(self, decimal: str | None = None) -> Any:
+    def to_df(self, decimal: str | None = None, *, date_as_object: bool = False) -> Any:
         """Fetch a pandas data frame; another name of `df`."""
 
-    def fetch_df_chunk(self, vectors_per_chunk: int = 1) -> Any:
+    def fetch_df_chunk(self, vectors_per_chunk: int = 1, *, date_as_object: bool = False) -> Any:
         """
         Fetch the next 2,048 rows, or so many times more, as a pandas data frame.
 
@@ -1801,7 +1803,7 @@ class Connection(_Fetch):
     def _literal(value: Any) -> str: ...
     def _setting(self, name: str) -> str | None: ...
     def _df_part(self, rows: int) -> Any: ...
-    def fetch_df(self, decimal: str | None = None) -> Any:
+    def fetch_df(self, decimal: str | None = None, *, date_as_object: bool = False) -> Any:
         """Fetch a pandas data frame; another name of `df`."""
 
     def register(self, name: str, table: Any) -> Connection:

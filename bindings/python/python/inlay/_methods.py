@@ -184,8 +184,26 @@ def view(self: Connection, view_name: str) -> Relation:
     return of_table(self, view_name)
 
 
-def fetch_df_chunk(self: Connection, vectors_per_chunk: int = 1) -> Any:
+_whole_df = Connection.df
+
+
+def df(self: Connection, decimal: str | None = None, *, date_as_object: bool = False) -> Any:
+    """Fetch a pandas data frame; see the stubs."""
+    if not date_as_object:
+        return _whole_df(self, decimal)
+    from inlay._frames import with_dates
+
+    described = self.description
+    return with_dates(_whole_df(self, decimal), described)
+
+
+def fetch_df_chunk(self: Connection, vectors_per_chunk: int = 1, *, date_as_object: bool = False) -> Any:
     """Fetch the next 2,048 rows, or so many times more, as a pandas data frame."""
+    if date_as_object:
+        from inlay._frames import with_dates
+
+        described = self.description
+        return with_dates(fetch_df_chunk(self, vectors_per_chunk), described)
     left = 2048 * vectors_per_chunk
     parts = [self._df_part(left)]
     while (left := left - len(parts[-1])) > 0 and len(part := self._df_part(left)):
@@ -428,9 +446,10 @@ def install() -> None:
         "to_arrow_reader": fetch_record_batch,
         "fetch_arrow_reader": fetch_record_batch,
         "pl": pl,
-        "to_df": Connection.df,
-        "fetchdf": Connection.df,
-        "fetch_df": Connection.df,
+        "df": df,
+        "to_df": df,
+        "fetchdf": df,
+        "fetch_df": df,
     }
     docs, described = _docs(), set()
     for name, method in methods.items():

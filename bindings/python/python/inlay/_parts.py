@@ -31,17 +31,6 @@ def quote_path(name: str) -> str:
     return quoted
 
 
-def different(names: Iterable[str]) -> list[str]:
-    """Number names that occur again, as data frames of a result have them."""
-    found: dict[str, None] = {}
-    for name in names:
-        candidate, number = name, 1
-        while candidate in found:
-            candidate, number = f"{name}_{number}", number + 1
-        found[candidate] = None
-    return list(found)
-
-
 def function_name(name: str) -> str:
     """Write the name of a function; one with dots has its schema in front."""
     return name if re.fullmatch(r"[^\W\d]\w*", name) else quote_path(name)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import html
 import itertools
+import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -36,6 +37,14 @@ _SHOWN_MAX = 10_000
 _PAGE = 50
 
 _NAMES = re.compile(r'\s*(\w+|"[^"]+")(\s*,\s*(\w+|"[^"]+"))*\s*')
+
+
+def _whole(method: str, name: str, value: Any) -> int:
+    """Return a number of rows; a fraction or a text is none."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise bad(f"{method}(): {name} is a whole number, not {value!r}") from None
 
 
 def _strip(sql: str) -> str:
@@ -102,6 +111,8 @@ class Relation(Writing):
         >>> r.select("a + b AS c, a").fetchall()
         [(5, 1), (8, 2)]
         """
+        if not args:
+            raise bad("select() needs the name of a column or an expression")
         end = f" GROUP BY {_parts.groups(groups)}" if groups else ""
         return self._derive(f"SELECT {select_items(args)}\nFROM {self._source()}{end}")
 
@@ -167,7 +178,8 @@ class Relation(Writing):
         >>> inlay.sql("FROM range(9)").limit(2, offset=3).fetchall()
         [(3,), (4,)]
         """
-        return self._derive(f"SELECT * FROM {self._source()} LIMIT {int(n)} OFFSET {int(offset)}")
+        rows, first = _whole("limit", "n", n), _whole("limit", "offset", offset)
+        return self._derive(f"SELECT * FROM {self._source()} LIMIT {rows} OFFSET {first}")
 
     def head(self, n: int = 5) -> Relation:
         """
@@ -286,7 +298,8 @@ class Relation(Writing):
             Names of columns of both, such as ``"id"`` or ``"id, day"``, each of which the result has once; or SQL or
             an expression, in which `set_alias` gives the relations names.
         how
-            ``inner``, ``left``, ``right``, ``outer``, ``semi``, ``anti``, ``asof`` or ``asof left``.
+            ``inner``, ``left``, ``right``, ``outer``, ``semi``, ``anti``, ``asof`` or ``asof left``; and without a
+            condition ``natural``, ``positional`` or ``cross``.
 
         Examples
         --------
@@ -297,11 +310,16 @@ class Relation(Writing):
         """
         kinds = {"outer": "FULL", "full": "FULL", "asof": "ASOF", "asof left": "ASOF LEFT"}
         kinds |= {kind: kind.upper() for kind in ("inner", "left", "right", "semi", "anti")}
+        bare = ("natural", "positional", "cross")
+        if how.lower() in bare:
+            if condition is not None:
+                raise bad(f"how={how!r}: such a join has no condition")
+            return self._joined(other_rel, f"{how.upper()} JOIN", "")
         kind = kinds.get(how.lower())
         if kind is None:
-            raise bad(f"how={how!r}: expected one of {', '.join(kinds)}")
+            raise bad(f"how={how!r}: expected one of {', '.join((*kinds, *bare))}")
         if condition is None:
-            raise bad("a join needs a condition; cross() has none")
+            raise bad("a join needs a condition; how='natural', 'positional' and 'cross' have none")
         names = None
         if isinstance(condition, str) and _NAMES.fullmatch(condition):
             names = condition
@@ -474,8 +492,12 @@ class Relation(Writing):
         >>> r.to_dicts()
         [{'a': 1, 'b': 4}, {'a': 2, 'b': 6}]
         """
-        names = _parts.different(self._names)
-        return [dict(zip(names, row, strict=True)) for row in self]
+        from inlay._frames import different
+
+        # The tables may have other columns by now than when the relation was made.
+        answer = self._stream()
+        names = different([name for name, *_ in answer.description or ()])
+        return [dict(zip(names, row, strict=True)) for row in answer]
 
     def fetchnumpy(self, decimal: str | None = None, strings: str | None = None) -> dict[str, Any]:
         """
@@ -489,7 +511,7 @@ class Relation(Writing):
         """
         return self._stream().fetchnumpy(decimal, strings)
 
-    def df(self, decimal: str | None = None) -> Any:
+    def df(self, decimal: str | None = None, *, date_as_object: bool = False) -> Any:
         """
         Fetch a pandas data frame; see `Connection.df`.
 
@@ -499,7 +521,12 @@ class Relation(Writing):
         >>> r.df()["b"].tolist()
         [4, 6]
         """
-        return self._stream().df(decimal)
+        frame = self._stream().df(decimal)
+        if date_as_object:
+            from inlay._frames import with_dates
+
+            return with_dates(frame, self.description)
+        return frame
 
     to_df = df
     fetchdf = df

@@ -37,15 +37,15 @@ class Magic:
 
         return self._connection or inlay.default_connection()
 
-    def run(self, line: str, cell: str | None = None) -> Any:
+    def run(self, line: str, cell: str | None = None, local_ns: dict[str, Any] | None = None) -> Any:
         """
         Run SQL: a line, ``%sql SELECT 1``, or a cell below ``%%sql``.
 
         The value is a relation, shown as a table, or None of statements without rows. Of several statements all run,
         and the last one's rows are the value. A mistake shows as one message, without a traceback.
 
-        Data frames and other variables of the notebook are tables by their names, and ``$name`` is the value of the
-        variable ``name``.
+        Data frames and other variables of the notebook, and of the function in which it stands, are tables by their
+        names, and ``$name`` is the value of the variable ``name``.
 
         ::
 
@@ -72,7 +72,7 @@ class Magic:
             %sql --db trips.inlay SELECT count(*) FROM trips
         """
         try:
-            return self._run(line, cell)
+            return self._run(line, cell, local_ns or {})
         except Error as error:
             # IPython asks for what it is to show; the lines of the package help nobody here.
             shown = f"{type(error).__name__}: {error}"
@@ -81,8 +81,9 @@ class Magic:
 
     # Braces and dollars are SQL's here, and not to be replaced before.
     run._ipython_magic_no_var_expand = True  # type: ignore[attr-defined]
+    run.needs_local_scope = True  # type: ignore[attr-defined]
 
-    def _run(self, line: str, cell: str | None) -> Any:
+    def _run(self, line: str, cell: str | None, local: dict[str, Any]) -> Any:
         options, line = _options(line)
         if "help" in options:
             import inspect
@@ -98,7 +99,7 @@ class Magic:
                 return None
             raise InvalidInputException("%sql needs a statement; %sql? shows what it takes")
         # The variables are looked for where a query is run from: in the notebook.
-        scope = {**self.shell.user_ns, "__name__": "__main__"}
+        scope = {**self.shell.user_ns, **local, "__name__": "__main__"}
         named = {name: scope[name] for name in re.findall(r"\$([A-Za-z_]\w*)", text) if name in scope}
         scope["__inlay_work__"] = lambda: relation(self.connection, with_values(text, named) if named else text)
         result = eval("__inlay_work__()", scope)

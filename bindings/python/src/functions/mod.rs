@@ -24,7 +24,7 @@ mod turns;
 mod watch;
 pub mod workers;
 
-use crate::errors::unwrapped;
+use crate::errors::{exception, unwrapped};
 use aggregate::{Form, PythonAggregate};
 use arguments::ArgumentStream;
 use calls::Call;
@@ -390,9 +390,27 @@ impl PythonFunction {
         if args.is_empty() {
             return Ok(PyTuple::empty(py));
         }
+        self.check_layout(args).map_err(|error| exception(py, &error))?;
         let stream = Bound::new(py, ArgumentStream::new(args, len, strings))?;
         let columns = py.import("inlay._udf")?.getattr(maker)?.call1((stream,))?;
         PyTuple::new(py, columns.cast::<PyList>().map_err(PyErr::from)?.iter())
+    }
+
+    /// Fails at an argument of a type that a library does not have, or has without a part of its values.
+    fn check_layout(&self, args: &[Vector]) -> Result<()> {
+        use LogicalType as T;
+        let is_polars = matches!(self.style, Style::Polars);
+        let is_lost = |ty: &T| *ty == T::TimeTz || (is_polars && matches!(ty, T::Interval | T::Union(_)));
+        let Some(arg) = args.iter().find(|arg| arg.ty().has_part(&is_lost)) else { return Ok(()) };
+        let library = if is_polars { "Polars" } else { "Arrow" };
+        Err(Error::Unsupported {
+            feature: format!(
+                "an argument of type {} for function \"{}\", of which {library} has no such type,",
+                arg.ty(),
+                self.name
+            ),
+            alternative: Some("cast it to VARCHAR, or make the function one of type 'native'".to_string()),
+        })
     }
 
     fn check_nulls(&self, vector: Vector) -> std::result::Result<Vector, Failure> {

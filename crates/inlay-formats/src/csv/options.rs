@@ -277,6 +277,10 @@ impl CsvOptions {
         match name {
             "sample_size" => {
                 let lines = integer(name, value)?;
+                if lines == 0 {
+                    let message = "sample_size = 0: at least one line is looked at; -1 looks at all";
+                    return Err(Error::invalid_argument(message));
+                }
                 self.sample_size = usize::try_from(lines).ok().filter(|&lines| lines > 0);
             }
             "compression" => self.compression = Compression::named(text(name, value)?)?,

@@ -19,7 +19,7 @@ mod select;
 
 use crate::files::{Files, First};
 use crate::option_text::{boolean, columns_of as columns_of_option, integer, text, unknown_option};
-use crate::per_file::{PerFile, ROW_NUMBER, field_id_name};
+use crate::per_file::{PerFile, ROW_NUMBER, check_alike, field_id_name};
 use crate::ranges::{self, RangeSource};
 use crate::remote::shown;
 use crate::stored::{NOTE, Restored, noted, restores};
@@ -27,7 +27,6 @@ use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use inlay_catalog::{
     ScanRequest, SourceColumn, SourceFilter, SourceScan, TableFunction, TableSource, TypeNames,
 };
-use inlay_kernels::common_type;
 use inlay_types::arrow::ArrowField;
 use inlay_types::logical_type;
 use inlay_types::{Error, LogicalType, Result, Value};
@@ -350,18 +349,8 @@ fn source_of(
         columns.extend(source.columns().iter().skip(columns.len()).cloned());
         return Ok(Restored::around(Arc::new(source), columns));
     }
-    let go_together = |other: &Vec<SourceColumn>| {
-        let is_same = |(left, right): (&SourceColumn, &SourceColumn)| {
-            left.name == right.name && common_type(&left.ty, &right.ty).is_some()
-        };
-        other.len() == first.len() && first.iter().zip(other).all(is_same)
-    };
-    if let Some(odd) = columns.iter().position(|other| !go_together(other)) {
-        let message = format!(
-            "the file has other columns than \"{}\"; read files of different columns one by one",
-            files[0].path
-        );
-        return Err(malformed(&files[odd].path, message));
+    for (file, other) in files.iter().zip(&columns) {
+        check_alike((&files[0].path, first), (&file.path, other))?;
     }
     let mut opened = Vec::with_capacity(files.len());
     for (file, mut columns) in files.into_iter().zip(columns) {

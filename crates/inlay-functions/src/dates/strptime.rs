@@ -89,7 +89,13 @@ fn strptime(
                 let (text, format) =
                     (String::from_utf8_lossy(text), String::from_utf8_lossy(formats.get(row)));
                 let to = format!("{ty} by format '{}'{why}", shortened(&format));
-                Err(Error::InvalidCast { value: kept_text(&text), to })
+                let error = Error::InvalidCast { value: kept_text(&text), to };
+                let is_turned = text.contains('%') && !format.contains('%');
+                Err(if is_turned {
+                    error.with_hint("the text comes first: strptime(text, format)")
+                } else {
+                    error
+                })
             }
         }
     })?;

@@ -10,7 +10,7 @@ use inlay_kernels::json::packed::Writer;
 use inlay_kernels::json::scan::{Scanned, keys_of, part_at};
 use inlay_kernels::json::typed::Typed;
 use inlay_kernels::json::value::{Json, Path};
-use inlay_kernels::json::values::as_type;
+use inlay_kernels::json::values::{Fit, as_type};
 use inlay_kernels::resolve::{ArgType, ResolveOptions, Resolved};
 use inlay_types::LogicalType::{self, Varchar};
 use inlay_types::logical_type::Field;
@@ -67,7 +67,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         "json_transform",
         Overloads::Explained {
             shown: &["json_transform(VARCHAR, structure) -> any"],
-            resolve: |args, _| resolve_transform(args, false),
+            resolve: |args, _| resolve_transform(args, Fit::OR_NULL),
         },
         "a document as a value of the type that a structure describes; NULL where a part does not fit",
         "json_transform('{\"a\": [1, 2]}', '{\"a\": [\"INTEGER\"]}') = '{''a'': [1, 2]}'",
@@ -78,9 +78,9 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         "json_transform_strict",
         Overloads::Explained {
             shown: &["json_transform_strict(VARCHAR, structure) -> any"],
-            resolve: |args, _| resolve_transform(args, true),
+            resolve: |args, _| resolve_transform(args, Fit::ALL_FIELDS),
         },
-        "a document as a value of the type that a structure describes; every part has to fit",
+        "a document as a value of the type that a structure describes; every part has to be there and to fit",
         "json_transform_strict('{\"a\": 1}', '{\"a\": \"INTEGER\"}') = '{''a'': 1}'",
     )
     .aliases(&["from_json_strict"])
@@ -201,7 +201,7 @@ fn resolve_keys(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
     Some(Resolved::fallible(vec![Varchar; args.len()], returns, kernel))
 }
 
-fn resolve_transform(args: &[ArgType], strict: bool) -> Result<Option<Resolved>> {
+fn resolve_transform(args: &[ArgType], fit: Fit) -> Result<Option<Resolved>> {
     let [document, structure] = args else { return Ok(None) };
     if !is_text(document) {
         return Ok(None);
@@ -211,7 +211,7 @@ fn resolve_transform(args: &[ArgType], strict: bool) -> Result<Option<Resolved>>
     };
     let ty = described(&Json::parse(structure)?)?;
     ty.check_depth()?;
-    let (returns, typed) = (ty.clone(), Typed::of(&ty, false));
+    let (returns, typed) = (ty.clone(), Typed::of(&ty, fit));
     let kernel = kernel(move |vectors: &[&Vector], len: usize, out: &mut Vector| {
         let mut bytes = Vec::new();
         each_known(vectors, &ty, len, out, |args, row, out| {
@@ -222,7 +222,7 @@ fn resolve_transform(args: &[ArgType], strict: bool) -> Result<Option<Resolved>>
                 Some(false) => return out.push(None),
                 None => {}
             }
-            match as_type(&Json::parse(text)?, &ty, strict)? {
+            match as_type(&Json::parse(text)?, &ty, fit)? {
                 Value::Null => out.push(None),
                 found => out.push_with(|out| push_value(&ty, &found, out)),
             }

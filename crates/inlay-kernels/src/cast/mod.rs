@@ -16,7 +16,9 @@ mod text;
 pub mod value;
 
 pub use bytea::{bytea, bytea_of_text};
-pub use implied::{implied, implied_value, implied_value_in_zone, implied_vector, loses, lost_field};
+pub use implied::{
+    implied, implied_value, implied_value_in_zone, implied_vector, loses, lost_field, whole_numbers,
+};
 pub use temporal::{cast_in_zone, cast_value_in_zone, with_texts};
 pub use value::cast_value;
 

@@ -306,11 +306,11 @@ pub(super) fn cast_special(value: &Value, to: &LogicalType) -> Result<Value> {
         }
         (_, LogicalType::Union(members)) if !matches!(value, Value::Union { .. }) => {
             let from = value.logical_type();
-            let nearest = nearest_member(&from, members).map(|(at, _)| at);
-            let at = nearest.or_else(|| members.iter().position(|member| can_cast(&from, &member.ty)));
-            let at = at.ok_or_else(|| no_cast(&from, to))?;
-            let value = Box::new(super::cast_value(value, &members[at].ty)?);
-            Ok(Value::Union { members: members.clone(), tag: at as u8, value })
+            let (at, found) = match nearest_member(&from, members) {
+                Some((at, _)) => (at, super::cast_value(value, &members[at].ty)?),
+                None => exact_member(value, &from, members, to)?,
+            };
+            Ok(Value::Union { members: members.clone(), tag: at as u8, value: Box::new(found) })
         }
         _ => {
             let one = Vector::from_sql_values(value.logical_type(), std::slice::from_ref(value))?;
@@ -320,6 +320,29 @@ pub(super) fn cast_special(value: &Value, to: &LogicalType) -> Result<Value> {
             }
         }
     }
+}
+
+/// The first member of a union that holds a value as it is, where none is as wide as its type: it comes back from there. A date holds
+/// no moments, so that midnight is of the same member as noon.
+fn exact_member(
+    value: &Value,
+    from: &LogicalType,
+    members: &[Field],
+    to: &LogicalType,
+) -> Result<(usize, Value)> {
+    if !members.iter().any(|member| can_cast(from, &member.ty)) {
+        return Err(no_cast(from, to));
+    }
+    let held = |(at, member): (usize, &Field)| {
+        let found = super::cast_value(value, &member.ty).ok()?;
+        let comes_back = || super::cast_value(&found, from).is_ok_and(|back| back == *value);
+        let is_held = member.ty == LogicalType::Varchar || (member.ty != LogicalType::Date && comes_back());
+        is_held.then_some((at, found))
+    };
+    members.iter().enumerate().find_map(held).ok_or_else(|| {
+        invalid(value, to)
+            .with_hint("no member holds it as it is; union_value(member := CAST(...)) names one")
+    })
 }
 
 fn from_bits(bits: &[u8], to: &LogicalType) -> Option<Value> {

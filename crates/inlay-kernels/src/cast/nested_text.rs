@@ -105,6 +105,7 @@ impl Reading<'_> {
                 let fits = members
                     .iter()
                     .enumerate()
+                    .filter(|(_, member)| !super::implied::is_rounded(text.as_bytes(), &member.ty))
                     .find_map(|(at, member)| Some((at, self.value(text.to_string(), &member.ty).ok()?)));
                 let (at, value) = fits.ok_or_else(error)?;
                 Ok(Value::Union { members: members.clone(), tag: at as u8, value: Box::new(value) })

@@ -6,6 +6,7 @@
 use crate::json::pattern::PartFinder;
 use crate::json::scan::Scanned;
 use crate::json::typed::Typed;
+use crate::json::values::Fit;
 use crate::parse;
 use inlay_types::nested::fixed_width;
 use inlay_types::nested::write::insert_validity;
@@ -25,7 +26,7 @@ impl Packed {
     pub(super) fn of(from: &LogicalType, to: &LogicalType) -> Option<Self> {
         match (from, to) {
             (LogicalType::Json, to) if to.is_nested() || Typed::knows(to) => {
-                Some(Self::Json(Typed::of(to, false)))
+                Some(Self::Json(Typed::of(to, Fit::ALL_KEYS)))
             }
             (LogicalType::Varchar, LogicalType::List(element)) => {
                 let element = &**element;

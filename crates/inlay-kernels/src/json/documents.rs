@@ -7,7 +7,7 @@
 use super::members::{Places, SEARCHED_MAX, places};
 use super::typed::{Columns, Row, Typed};
 use super::value::{Json, raw_members};
-use super::values::{as_type, text_of};
+use super::values::{Fit, as_type, text_of};
 use crate::cast::cast_value;
 use crate::parse;
 use inlay_types::error::kept_text;
@@ -347,7 +347,9 @@ impl RowReader {
     /// The way without trees.
     fn fast(&self) -> Fast {
         match &self.columns[..] {
-            [(None, ty)] => Fast::Whole(Typed::of(ty, self.found.is_some())),
+            [(None, ty)] => {
+                Fast::Whole(Typed::of(ty, if self.found.is_some() { Fit::ALL_KEYS } else { Fit::PARTS }))
+            }
             columns => {
                 let keys: Vec<_> =
                     columns.iter().filter_map(|(key, ty)| Some((key.clone()?, ty.clone()))).collect();
@@ -403,7 +405,7 @@ impl RowReader {
                     if self.found.is_some() && !self.ignore_errors {
                         check_kind(part, ty)?;
                     }
-                    as_type(part, ty, !self.ignore_errors)?
+                    as_type(part, ty, if self.ignore_errors { Fit::OR_NULL } else { Fit::PARTS })?
                 }
             };
             builder.push(&value)?;

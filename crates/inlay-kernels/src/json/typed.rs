@@ -8,7 +8,7 @@
 use super::documents::check_kind;
 use super::scan::{Scanner, is_name};
 use super::value::Json;
-use super::values::as_type;
+use super::values::{Fit, as_type};
 use crate::parse;
 use inlay_types::nested::fixed_width;
 use inlay_types::nested::write::{FieldPlaces, insert_ends, insert_validity, push_value};
@@ -40,7 +40,7 @@ enum Kind {
     List(Box<Typed>),
     Struct(Box<Fields>),
     /// Whatever else: by its value, which may have to be of the type's kind.
-    Other(bool),
+    Other(Fit),
 }
 
 /// The fields of a struct, or the columns of a document.
@@ -49,8 +49,10 @@ struct Fields {
     names: Vec<Box<str>>,
     fields: Vec<Typed>,
     places: FieldPlaces,
-    /// Keys that are no fields are not passed over.
+    /// Keys that are no fields, or that were there before, are not passed over.
     is_closed: bool,
+    /// Fields without a key are not passed over.
+    is_whole: bool,
     /// Keys came in another order than that of the fields: they are not expected in that one again, so that nested values are read
     /// twice a few times at most.
     is_unordered: Arc<AtomicBool>,
@@ -62,9 +64,9 @@ type Starts = [u32];
 const NOWHERE: u32 = u32::MAX;
 
 impl Typed {
-    /// Of values of a type. With `is_closed` neither objects with keys that a struct has no field for are read nor values that
-    /// would become others of the type, as truth values would numbers.
-    pub fn of(ty: &LogicalType, is_closed: bool) -> Self {
+    /// Of values of a type. With [`Fit::ALL_KEYS`] neither objects with keys that a struct has no field for are read nor values
+    /// that would become others of the type, as truth values would numbers.
+    pub fn of(ty: &LogicalType, fit: Fit) -> Self {
         use LogicalType as T;
         let kind = match ty {
             T::Varchar => Kind::Text,
@@ -77,22 +79,23 @@ impl Typed {
             T::Double => Kind::Double,
             T::Date => Kind::Date,
             T::Timestamp => Kind::Timestamp,
-            T::List(element) => Kind::List(Box::new(Self::of(element, is_closed))),
+            T::List(element) => Kind::List(Box::new(Self::of(element, fit))),
             T::Struct(fields) if !ty.is_tuple() => Kind::Struct(Box::new(Fields {
                 names: fields.iter().map(|field| Box::from(&*field.name)).collect(),
-                fields: fields.iter().map(|field| Self::of(&field.ty, is_closed)).collect(),
+                fields: fields.iter().map(|field| Self::of(&field.ty, fit)).collect(),
                 places: FieldPlaces::new(fields),
-                is_closed,
+                is_closed: !fit.passes_keys(),
+                is_whole: !fit.passes_fields(),
                 is_unordered: Arc::default(),
             })),
-            _ => Kind::Other(is_closed),
+            _ => Kind::Other(fit),
         };
         Self { kind, ty: ty.clone() }
     }
 
     /// Whether there is a way for the type that is none for any other.
     pub fn knows(ty: &LogicalType) -> bool {
-        !matches!(Self::of(ty, false).kind, Kind::Other(_))
+        !matches!(Self::of(ty, Fit::PARTS).kind, Kind::Other(_))
     }
 
     /// Appends the value that a document describes; whether there is one, or NULL. `None`: that is for others to say.
@@ -151,12 +154,12 @@ impl Typed {
             Kind::List(element) if first == b'[' => push_list(element, scanner, depth, out)?,
             Kind::Struct(fields) if first == b'{' => fields.push(scanner, depth, out)?,
             Kind::List(_) | Kind::Struct(_) => return None,
-            Kind::Other(is_closed) => {
+            Kind::Other(fit) => {
                 let json = Json::parse(scanner.raw(depth)?.text).ok()?;
-                if *is_closed {
+                if !fit.passes_keys() {
                     check_kind(&json, &self.ty).ok()?;
                 }
-                let value = as_type(&json, &self.ty, true).ok()?;
+                let value = as_type(&json, &self.ty, *fit).ok()?;
                 if value.is_null() {
                     return Some(false);
                 }
@@ -240,16 +243,17 @@ impl Fields {
                         return None;
                     }
                     // A key that was there before: the first one counts.
-                    Some(_) => {}
+                    Some(_) if !self.is_closed => {}
+                    Some(_) => return None,
                     None if self.is_closed && scanner.peek()? != b'n' => return None,
                     None => {}
                 }
                 scanner.skip(depth + 1)?;
             }
-            Some(false)
+            (!self.is_whole).then_some(false)
         })?;
         while !is_done && let Some(name) = scanner.next_member(depth, std::mem::take(&mut is_first))? {
-            if self.is_closed && place_of(name).is_none() && scanner.peek()? != b'n' {
+            if self.is_closed && (place_of(name).is_some() || scanner.peek()? != b'n') {
                 return None;
             }
             scanner.skip(depth + 1)?;
@@ -271,7 +275,7 @@ impl Fields {
         let mut part = scanner.clone();
         self.places.push(out, |index, out| {
             if starts[index] == NOWHERE {
-                return Some(false);
+                return (!self.is_whole).then_some(false);
             }
             part.at = starts[index] as usize;
             self.fields[index].push(&mut part, depth + 1, out)
@@ -299,6 +303,8 @@ impl Fields {
                     expected = place + 1;
                     if starts[place] == NOWHERE {
                         starts[place] = u32::try_from(scanner.at).ok()?;
+                    } else if self.is_closed {
+                        return None;
                     }
                 }
                 None if is_known(name) || scanner.peek()? == b'n' => {}
@@ -323,11 +329,18 @@ impl Columns {
         columns: impl Iterator<Item = (String, LogicalType)>,
         known: Option<Arc<HashSet<String>>>,
     ) -> Self {
-        let (names, fields) =
-            columns.map(|(name, ty)| (name.into_boxed_str(), Typed::of(&ty, known.is_some()))).unzip();
+        let fit = if known.is_some() { Fit::ALL_KEYS } else { Fit::PARTS };
+        let (names, fields) = columns.map(|(name, ty)| (name.into_boxed_str(), Typed::of(&ty, fit))).unzip();
         let places = FieldPlaces::new(&[]);
         Self {
-            fields: Fields { names, fields, places, is_closed: false, is_unordered: Arc::default() },
+            fields: Fields {
+                names,
+                fields,
+                places,
+                is_closed: false,
+                is_whole: false,
+                is_unordered: Arc::default(),
+            },
             known,
         }
     }
@@ -454,18 +467,23 @@ mod tests {
     use super::*;
     use inlay_types::Value;
 
-    fn by_tree(text: &str, ty: &LogicalType) -> Option<Value> {
-        as_type(&Json::parse(text).ok()?, ty, true).ok()
+    fn by_tree(text: &str, ty: &LogicalType, fit: Fit) -> Option<Value> {
+        as_type(&Json::parse(text).ok()?, ty, fit).ok()
     }
 
     fn check(text: &str, ty: &LogicalType) -> bool {
+        let fits = [Fit::ALL_KEYS, Fit::ALL_FIELDS, Fit::PARTS];
+        fits.into_iter().map(|fit| check_fit(text, ty, fit)).last() == Some(true)
+    }
+
+    fn check_fit(text: &str, ty: &LogicalType, fit: Fit) -> bool {
         let mut out = b"before".to_vec();
-        let found = Typed::of(ty, false).push_document(text, &mut out);
+        let found = Typed::of(ty, fit).push_document(text, &mut out);
         let Some(is_there) = found else {
             assert_eq!(out, b"before", "{text}");
             return false;
         };
-        let expected = by_tree(text, ty);
+        let expected = by_tree(text, ty, fit);
         assert!(expected.is_some(), "{text} is no {ty}");
         let expected = expected.unwrap_or(Value::Null);
         assert_eq!(is_there, !expected.is_null(), "{text} as {ty}");

@@ -1,9 +1,9 @@
 //! Values as JSON, and JSON as values.
 //!
 //! Lists and rows without names are arrays, structs, maps and unions are objects. Reading takes the parts that the type asks
-//! for: fields that are missing are NULL, others are passed over. Depth is bounded by that of the type.
+//! for; what becomes of the others, and of parts that are missing, says [`Fit`]. Depth is bounded by that of the type.
 
-use super::members::places;
+use super::members::{Member, Places, places};
 use super::value::{Json, quote, quote_bytes, write_real};
 use crate::cast::cast_value;
 use inlay_types::LogicalType::{self, Boolean, Varchar};
@@ -11,6 +11,64 @@ use inlay_types::error::kept_text;
 use inlay_types::logical_type::Field;
 use inlay_types::{Error, Result, Value};
 use std::sync::Arc;
+
+/// How well a document has to fit a type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fit {
+    /// A part that is no value of its type is NULL, not an error.
+    or_null: bool,
+    /// Each key of an object has a field, unless its value is null, and is there once: a CAST leaves out nothing that was written.
+    all_keys: bool,
+    /// Each field has a key.
+    all_fields: bool,
+}
+
+impl Fit {
+    /// Readers of files: other keys are passed over, and missing ones are NULL.
+    pub const PARTS: Self = Self { or_null: false, all_keys: false, all_fields: false };
+    /// TRY_CAST and `json_transform`.
+    pub const OR_NULL: Self = Self { or_null: true, ..Self::PARTS };
+    /// CAST, and readers that found out the type from documents.
+    pub const ALL_KEYS: Self = Self { all_keys: true, ..Self::PARTS };
+    /// `json_transform_strict`, whose structure names the parts that are wanted.
+    pub const ALL_FIELDS: Self = Self { all_fields: true, ..Self::PARTS };
+
+    /// Whether keys that have no field are passed over.
+    pub(super) fn passes_keys(self) -> bool {
+        !self.all_keys
+    }
+
+    /// Whether fields without a key are NULL.
+    pub(super) fn passes_fields(self) -> bool {
+        !self.all_fields
+    }
+
+    /// What is wrong with an object of these members; `place_of` says where a key is first.
+    fn fault(
+        self,
+        members: &[Member<'_>],
+        place_of: &dyn Fn(&str) -> Option<usize>,
+        fields: &[Field],
+    ) -> Option<String> {
+        if self.all_fields
+            && let Some(missing) = fields.iter().find(|field| place_of(&field.name).is_none())
+        {
+            return Some(format!("the key \"{}\" is missing", missing.name));
+        }
+        if !self.all_keys {
+            return None;
+        }
+        let known = Places::new(fields.len(), |at| &*fields[at].name);
+        members.iter().enumerate().find_map(|(at, (name, part))| match known.first(name) {
+            None if *part == Json::Null => None,
+            None => Some(format!(
+                "there is no field for the key \"{name}\"; json_transform(document, structure) takes the parts that are named"
+            )),
+            Some(_) if place_of(name) != Some(at) => Some(format!("the key \"{name}\" is there twice")),
+            Some(_) => None,
+        })
+    }
+}
 
 /// Appends a value as JSON.
 pub fn write(shown: &Value, out: &mut String) {
@@ -65,12 +123,12 @@ pub fn write(shown: &Value, out: &mut String) {
 
 /// The value of type `ty` that a document's text describes.
 pub fn parse(text: &str, ty: &LogicalType) -> Result<Value> {
-    as_type(&Json::parse(text)?, ty, true)
+    as_type(&Json::parse(text)?, ty, Fit::ALL_KEYS)
 }
 
 /// The same with NULL for parts that do not fit.
 pub fn parse_or_null(text: &str, ty: &LogicalType) -> Result<Value> {
-    as_type(&Json::parse(text)?, ty, false)
+    as_type(&Json::parse(text)?, ty, Fit::OR_NULL)
 }
 
 /// A document as text.
@@ -80,10 +138,10 @@ pub fn text_of(json: &Json<'_>) -> String {
     text
 }
 
-/// A part as a value of type `ty`. Where it does not fit: an error if `strict`, else NULL.
-pub fn as_type(json: &Json<'_>, ty: &LogicalType, strict: bool) -> Result<Value> {
+/// A part as a value of type `ty`, or an error where it does not fit.
+pub fn as_type(json: &Json<'_>, ty: &LogicalType, fit: Fit) -> Result<Value> {
     let each = |items: &[Json<'_>], ty: &LogicalType| {
-        items.iter().map(|item| as_type(item, ty, strict)).collect::<Result<Vec<Value>>>()
+        items.iter().map(|item| as_type(item, ty, fit)).collect::<Result<Vec<Value>>>()
     };
     let wrong = || Error::InvalidCast { value: kept_text(&text_of(json)), to: ty.to_string() };
     let found = match (ty, json) {
@@ -96,9 +154,12 @@ pub fn as_type(json: &Json<'_>, ty: &LogicalType, strict: bool) -> Result<Value>
         }
         (LogicalType::Struct(fields), Json::Object(members)) => {
             let places = places(members);
+            if let Some(fault) = fit.fault(members, &|name| places.first(name), fields) {
+                return Err(wrong().with_hint(fault));
+            }
             let part = |field: &Field| {
                 let found = places.first(&field.name).and_then(|at| members.get(at));
-                found.map_or(Ok(Value::Null), |(_, part)| as_type(part, &field.ty, strict))
+                found.map_or(Ok(Value::Null), |(_, part)| as_type(part, &field.ty, fit))
             };
             Ok(Value::Struct {
                 fields: fields.clone(),
@@ -106,13 +167,13 @@ pub fn as_type(json: &Json<'_>, ty: &LogicalType, strict: bool) -> Result<Value>
             })
         }
         (LogicalType::Struct(fields), Json::Array(items)) if ty.is_tuple() && items.len() == fields.len() => {
-            let parts = items.iter().zip(fields.iter()).map(|(item, field)| as_type(item, &field.ty, strict));
+            let parts = items.iter().zip(fields.iter()).map(|(item, field)| as_type(item, &field.ty, fit));
             Ok(Value::Struct { fields: fields.clone(), values: parts.collect::<Result<_>>()? })
         }
         (LogicalType::Map(types), Json::Object(members)) => {
             let entry = |(key, part): &(std::borrow::Cow<'_, str>, Json<'_>)| {
                 let key = cast_value(&Value::Varchar(key.to_string()), &types.0)?;
-                Ok((key, as_type(part, &types.1, strict)?))
+                Ok((key, as_type(part, &types.1, fit)?))
             };
             members
                 .iter()
@@ -120,7 +181,7 @@ pub fn as_type(json: &Json<'_>, ty: &LogicalType, strict: bool) -> Result<Value>
                 .collect::<Result<_>>()
                 .map(|entries| Value::Map { types: types.clone(), entries })
         }
-        (LogicalType::Union(members), part) => member_of(members, part, strict),
+        (LogicalType::Union(members), part) => member_of(members, part, fit),
         (LogicalType::Json, other) => Ok(Value::Json(text_of(other))),
         (Varchar, Json::Text(text)) => Ok(Value::Varchar(text.to_string())),
         (Varchar, other) => Ok(Value::Varchar(text_of(other))),
@@ -133,11 +194,11 @@ pub fn as_type(json: &Json<'_>, ty: &LogicalType, strict: bool) -> Result<Value>
         (ty, Json::Digits(digits)) => cast_value(&Value::Varchar((*digits).to_string()), ty),
         (_, Json::Array(_) | Json::Object(_)) => Err(wrong()),
     };
-    if strict { found } else { Ok(found.unwrap_or(Value::Null)) }
+    if fit.or_null { Ok(found.unwrap_or(Value::Null)) } else { found }
 }
 
 /// A value of a UNION: `{"member": value}`, as [`write`] writes it, or the value of the first member that it fits.
-fn member_of(members: &Arc<[Field]>, part: &Json<'_>, strict: bool) -> Result<Value> {
+fn member_of(members: &Arc<[Field]>, part: &Json<'_>, fit: Fit) -> Result<Value> {
     let value = |tag: usize, value: Value| Value::Union {
         members: Arc::clone(members),
         // A UNION has at most 256 members.
@@ -148,12 +209,11 @@ fn member_of(members: &Arc<[Field]>, part: &Json<'_>, strict: bool) -> Result<Va
         && let [(name, part)] = parts.as_slice()
         && let Some(tag) = members.iter().position(|member| member.name.eq_ignore_ascii_case(name))
     {
-        return Ok(value(tag, as_type(part, &members[tag].ty, strict)?));
+        return Ok(value(tag, as_type(part, &members[tag].ty, fit)?));
     }
-    let fits = members
-        .iter()
-        .enumerate()
-        .find_map(|(tag, member)| as_type(part, &member.ty, true).ok().map(|part| value(tag, part)));
+    let fits = members.iter().enumerate().find_map(|(tag, member)| {
+        as_type(part, &member.ty, Fit { or_null: false, ..fit }).ok().map(|part| value(tag, part))
+    });
     fits.ok_or_else(|| Error::InvalidCast {
         value: text_of(part),
         to: LogicalType::Union(Arc::clone(members)).to_string(),

@@ -15,6 +15,7 @@ use crate::parser::ast::{
 use crate::plan::statement::{AlterTable, ColumnSource, Drop, Verification};
 use crate::plan::{self, ColumnId, Expr};
 use inlay_catalog::{CatalogEntry, ColumnSchema, TableEntry, bare_name, qualified, schema_of};
+use inlay_kernels::cast::lost_field;
 use inlay_storage::{ForeignKey, Origin};
 use inlay_types::{Error, LogicalType, Result};
 use std::sync::Arc;
@@ -307,7 +308,7 @@ impl Binder<'_> {
         let added = self.new_column(&database, &altering.schema, column, &mut Vec::new())?;
         let index = altering.schema.columns.len();
         altering.schema.columns.push(added);
-        self.type_generated(&mut altering.schema, std::slice::from_ref(column))?;
+        self.type_generated(&mut altering.schema, std::slice::from_ref(column), &[index])?;
         self.check_generated(&database, &altering.schema, index, column)?;
         let added = &altering.schema.columns[index];
         let value = match &column.origin {
@@ -601,6 +602,10 @@ impl Binder<'_> {
         let value = altering.over_old_row(value);
         altering.columns[index] = ColumnSource::Computed(value);
         let column = &mut altering.schema.columns[index];
+        // A value on its way into a column loses no field, but for a CAST.
+        if let (Some(_), Some(default)) = (lost_field(&column.ty, &ty), &mut column.default) {
+            *default = format!("CAST(({default}) AS {ty})");
+        }
         column.ty = ty;
         if column.not_null {
             altering.not_null.push(index);

@@ -271,7 +271,7 @@ impl Binder<'_> {
         if matches!(value, Expr::Literal { .. }) || value.ty() == LogicalType::Varchar && ty.is_integer() {
             self.cast_to(value, ty, pos)
         } else {
-            self.explicit_cast(value, ty, false, pos)
+            self.explicit_cast(self.unrounded(value, &ty, pos), ty, false, pos)
         }
     }
 
@@ -538,7 +538,12 @@ impl Binder<'_> {
     ) -> Result<Option<Returning>> {
         let name = alias.map_or(bare_name(&table.name), |alias| alias.value.as_str());
         let home = alias.is_none().then(|| Home::of(database, &table.name));
-        items.map(|items| self.returning(items, (name, home), table.table.schema(), false)).transpose()
+        let bound = items.map(|items| self.returning(items, (name, home), table.table.schema(), false));
+        bound.transpose().map_err(|error| {
+            let of_others = error.sqlstate() == "42P01";
+            let hint = "RETURNING has the columns of the changed table, not of USING or FROM";
+            if of_others { error.with_hint(hint) } else { error }
+        })
     }
 
     pub(super) fn delete(&mut self, delete: &ast::Delete) -> Result<plan::Statement> {

@@ -9,6 +9,7 @@ use crate::parser::ast::Pos;
 use crate::plan::{ColumnId, CompareOp, Expr, Place, Plan};
 use inlay_kernels::cast::{
     bytea, bytea_of_text, can_cast, cast_in_zone, cast_value_in_zone, implied, implied_value_in_zone,
+    whole_numbers,
 };
 use inlay_kernels::common_type;
 use inlay_kernels::parse::fraction_digits;
@@ -208,7 +209,16 @@ impl Binder<'_> {
             Some(function) => {
                 Expr::Call { function: Arc::new(function), args: vec![input], place: self.place(pos) }
             }
-            None => self.cast_of(input, ty, false, pos),
+            None => self.cast_of(self.unrounded(input, &ty, pos), ty, false, pos),
+        }
+    }
+
+    /// An expression that fails at texts inside of its values which would be rounded on the way into a type.
+    pub(super) fn unrounded(&self, input: Expr, ty: &LogicalType, pos: Pos) -> Expr {
+        let place = self.place(pos);
+        match whole_numbers(&input.ty(), ty) {
+            Some(function) => Expr::Call { function: Arc::new(function), args: vec![input], place },
+            None => input,
         }
     }
 

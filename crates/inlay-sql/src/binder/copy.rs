@@ -193,12 +193,37 @@ impl Binder<'_> {
         }
         let source = self.placed(function.bind(&args, options, &types), pos)?;
         let (plan, names) = self.source_plan(source);
-        let output = names.into_iter().map(|(name, id)| Output { id, name }).collect();
+        let output: Vec<Output> = names.into_iter().map(|(name, id)| Output { id, name }).collect();
+        if folders.is_empty() && matches!(reader, "read_parquet" | "read_arrow") {
+            self.check_order(&output, &columns, table, pos)?;
+        }
         let output = match folders.is_empty() {
             true => output,
             false => self.by_names(output, &columns, &folders, table, pos)?,
         };
         Ok(Bound { plan, output })
+    }
+
+    /// Fails where a file has the columns of the table in another order, which would swap their values without a word.
+    fn check_order(&self, output: &[Output], columns: &[Field], table: &str, pos: Pos) -> Result<()> {
+        let own: Vec<&str> = output.iter().map(|column| column.name.as_str()).collect();
+        let wanted: Vec<&str> = columns.iter().map(|column| &*column.name).collect();
+        let lower = |names: &[&str]| names.iter().map(|name| name.to_lowercase()).collect::<Vec<_>>();
+        let (mut left, mut right) = (lower(&own), lower(&wanted));
+        let is_turned = left != right && {
+            left.sort_unstable();
+            right.sort_unstable();
+            left == right
+        };
+        if !is_turned {
+            return Ok(());
+        }
+        let (own, wanted) = (own.join(", "), wanted.join(", "));
+        let message = format!("the file has the columns in the order {own}, and {wanted} are expected");
+        let hint = format!(
+            "name them as the file does, COPY {table} ({own}) FROM, or INSERT INTO {table} BY NAME FROM the file"
+        );
+        Err(self.at(Error::bind(message).with_hint(hint), pos))
     }
 
     /// The columns of files in folders that say columns, in the order of those of the table.

@@ -94,10 +94,22 @@ pub trait Databases: Sync {
         table.table.schema().all_keys()
     }
 
-    /// Column positions of each unique index of a table.
-    fn unique_indexes(&self, database: &str, table: &TableEntry) -> Vec<Vec<usize>> {
+    /// The indexes of a table, with the comment on each.
+    fn indexes_of(&self, database: &str, table: &TableEntry) -> Vec<(IndexEntry, Option<String>)> {
         let _ = (database, table);
         Vec::new()
+    }
+
+    /// The comment on a column of a table.
+    fn column_comment(&self, database: &str, table: &TableEntry, column: &str) -> Option<String> {
+        let _ = (database, table, column);
+        None
+    }
+
+    /// Column positions of each unique index of a table.
+    fn unique_indexes(&self, database: &str, table: &TableEntry) -> Vec<Vec<usize>> {
+        let indexes = self.indexes_of(database, table).into_iter();
+        indexes.filter(|(index, _)| index.unique).map(|(index, _)| index.columns).collect()
     }
 
     /// The table function `name`.

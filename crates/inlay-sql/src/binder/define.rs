@@ -1,6 +1,7 @@
 //! CREATE TABLE, VIEW, INDEX and SEQUENCE.
 
 use super::coerce::concrete;
+use super::like::Beside;
 use super::row::positions_read;
 use super::scope::same_name;
 use super::select::ITEMS_MAX;
@@ -42,7 +43,7 @@ impl Binder<'_> {
         let temporary = same_name(&database, TEMPORARY);
         let mut schema = TableSchema::new(key, Vec::new());
         let mut query = None;
-        let mut sequences = Vec::new();
+        let mut beside = Beside::default();
         if let Some(source) = &create.query {
             let bound = self.query(source)?;
             if let Some(surplus) = create.columns.get(bound.output.len()) {
@@ -63,18 +64,7 @@ impl Binder<'_> {
             query = Some(self.finish(bound));
             unique_names(schema.columns.iter_mut().map(|column| &mut column.name));
         } else {
-            let mut names = HashSet::with_capacity(create.columns.len());
-            for column in &create.columns {
-                if !names.insert(column.name.value.to_lowercase()) {
-                    return Err(self.duplicate_column(&column.name));
-                }
-                let added = self.new_column(&database, &schema, column, &mut sequences)?;
-                schema.columns.push(added);
-            }
-            self.type_generated(&mut schema, &create.columns)?;
-            for (index, column) in create.columns.iter().enumerate() {
-                self.check_generated(&database, &schema, index, column)?;
-            }
+            self.written_columns(&database, &mut schema, create, &mut beside)?;
         }
         self.check_size(&schema, create.constraints.len(), create.name.pos())?;
         // A foreign key may refer to a key of the table that is written behind it.
@@ -84,6 +74,9 @@ impl Binder<'_> {
         for constraint in others.into_iter().chain(references) {
             self.add_constraint(&database, &mut schema, constraint, &create.name, &|_| 0)?;
         }
+        let (sequences, comments) =
+            (std::mem::take(&mut beside.sequences), std::mem::take(&mut beside.comments));
+        let indexes = self.taken_indexes(&database, &mut schema, beside);
         let replaces = create.on_existing == OnExisting::Replace;
         // Only then: all tables are looked through.
         let referring = replaces.then(|| self.referring(&database, &schema.name)).unwrap_or_default();
@@ -105,7 +98,45 @@ impl Binder<'_> {
             if_not_exists: create.on_existing == OnExisting::Keep,
             query,
             sequences,
+            indexes,
+            comments,
         })))
+    }
+
+    /// The columns of a table without AS, those of LIKE where they stand among the others.
+    fn written_columns(
+        &mut self,
+        database: &str,
+        schema: &mut TableSchema,
+        create: &ast::CreateTable,
+        beside: &mut Beside,
+    ) -> Result<()> {
+        let mut names = HashSet::with_capacity(create.columns.len());
+        let mut likes = create.likes.iter().peekable();
+        let mut places = Vec::with_capacity(create.columns.len());
+        for (index, column) in create.columns.iter().enumerate() {
+            while let Some(like) = likes.next_if(|like| like.behind <= index) {
+                self.take_like(database, schema, like, beside)?;
+                names.extend(schema.columns.iter().map(|column| column.name.to_lowercase()));
+            }
+            if !names.insert(column.name.value.to_lowercase()) {
+                return Err(self.duplicate_column(&column.name));
+            }
+            let added = self.new_column(database, schema, column, &mut beside.sequences)?;
+            places.push(schema.columns.len());
+            schema.columns.push(added);
+            beside
+                .comments
+                .extend(column.comment.iter().map(|text| (column.name.value.clone(), text.clone())));
+        }
+        for like in likes {
+            self.take_like(database, schema, like, beside)?;
+        }
+        self.type_generated(schema, &create.columns, &places)?;
+        for (&place, column) in places.iter().zip(&create.columns) {
+            self.check_generated(database, schema, place, column)?;
+        }
+        Ok(())
     }
 
     /// The error for a second column of a name.
@@ -223,19 +254,19 @@ impl Binder<'_> {
         }
     }
 
-    /// Gives generated columns without a type that of their expression. One may read another, whichever comes first.
+    /// Gives generated columns without a type, at these places of a schema, that of their expression. One may read another, whichever
+    /// comes first.
     pub(super) fn type_generated(
         &mut self,
         schema: &mut TableSchema,
         columns: &[ast::ColumnDef],
+        places: &[usize],
     ) -> Result<()> {
-        let first = schema.columns.len().saturating_sub(columns.len());
         let is_untyped = |schema: &TableSchema, index: usize| schema.columns[index].ty == LogicalType::Null;
         loop {
             let mut waiting = None;
             let mut found = false;
-            for (offset, column) in columns.iter().enumerate() {
-                let index = first + offset;
+            for (&index, column) in places.iter().zip(columns) {
                 let ColumnOrigin::Computed(expr, _) = &column.origin else { continue };
                 if !is_untyped(schema, index) {
                     continue;
@@ -460,7 +491,8 @@ impl Binder<'_> {
                     "column \"{}\" of type {} cannot refer to \"{target}\".\"{}\" of type {}",
                     own.name, own.ty, other.name, other.ty
                 );
-                return Err(self.at(Error::type_mismatch(message), pos));
+                let hint = format!("give both the type {}", other.ty);
+                return Err(self.at(Error::type_mismatch(message).with_hint(hint), pos));
             }
         }
         let names = referenced.iter().map(|&index| target_schema.columns[index].name.clone()).collect();

@@ -43,6 +43,7 @@ mod indexed;
 mod join;
 mod known;
 mod lambda;
+mod like;
 mod limit;
 mod macros;
 mod merge;
@@ -67,6 +68,7 @@ mod slots;
 mod special;
 mod spelled;
 mod sqlite;
+mod sqlite_tables;
 mod statement;
 #[cfg(test)]
 mod statement_tests;

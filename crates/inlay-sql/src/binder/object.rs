@@ -11,7 +11,7 @@ use inlay_types::{Candidates, Error, Result};
 use std::sync::Arc;
 
 /// PostgreSQL's name of the schema that names without one mean; a schema of that name is another.
-const PUBLIC: &str = "public";
+pub(super) const PUBLIC: &str = "public";
 
 /// Where a name says that its object is.
 #[derive(Clone, Debug, Default)]

@@ -83,18 +83,6 @@ impl<'s> Rows<'s> {
 /// Nodes of the expression of a generated column, with those of the columns that it reads.
 const GENERATED_NODES_MAX: usize = 10_000;
 
-fn has_more_nodes(expr: &Expr, most: usize) -> bool {
-    let (mut left, mut count) = (vec![expr], 0);
-    while let Some(next) = left.pop() {
-        count += 1;
-        if count > most {
-            return true;
-        }
-        left.extend(next.children());
-    }
-    false
-}
-
 /// From the ids that a scope was made with to positions.
 pub(super) struct Positions(HashMap<ColumnId, Expr>);
 
@@ -234,7 +222,7 @@ impl Binder<'_> {
                     continue;
                 }
                 let value = with_columns(value.clone(), |position| known.get(&position).cloned());
-                if has_more_nodes(&value, GENERATED_NODES_MAX) {
+                if value.has_more_nodes(GENERATED_NODES_MAX) {
                     let column = &schema.columns[*index].name;
                     let message =
                         format!("generated column \"{column}\" reads too many others through others");

@@ -116,6 +116,14 @@ impl Scope {
     }
 }
 
+impl Scope {
+    /// What a column that FROM offers is called there, which may be another name than it was made with.
+    pub(super) fn name_of(&self, id: ColumnId) -> Option<String> {
+        let columns = self.relations.iter().flat_map(|relation| &relation.columns);
+        columns.into_iter().find(|column| column.id == id).map(|column| column.name.clone())
+    }
+}
+
 /// A table, subquery or function in FROM.
 #[derive(Clone, Debug)]
 pub(super) struct Relation {

@@ -548,7 +548,8 @@ impl Binder<'_> {
             ungrouped = self.substituted(input, clauses, &bare)?;
         }
         let Some(id) = ungrouped.first().copied() else { return Ok(()) };
-        let column = self.columns.get(id).name.clone();
+        let written = self.scope()?.name_of(id);
+        let column = written.unwrap_or_else(|| self.columns.get(id).name.clone());
         let message = format!(
             "column \"{column}\" must appear in the GROUP BY clause or be used in an aggregate function"
         );

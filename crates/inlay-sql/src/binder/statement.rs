@@ -1,7 +1,8 @@
-//! Statements: each kind to the file that binds it; SHOW, DESCRIBE, PRAGMA and settings here.
+//! Statements: each kind to the file that binds it; CALL, PRAGMA and settings here.
 
 use super::object::object_name_of;
 use super::scope::same_name;
+use super::sqlite_tables::NO_SQLITE;
 use super::{Binder, Bound, Output};
 use crate::parser::ast::{self, Ident, ObjectName, QueryBody, StatementKind};
 use crate::plan::{self, Expr, Plan};
@@ -10,135 +11,200 @@ use inlay_types::{Error, LogicalType, Result, Value};
 
 impl Binder<'_> {
     pub(super) fn statement(&mut self, statement: &ast::Statement) -> Result<plan::Statement> {
+        use StatementKind as K;
         use plan::Statement as S;
         if let Some(changing) = self.returning_subqueries(statement)? {
             return Ok(changing);
         }
-        Ok(match &statement.kind {
-            StatementKind::Query(query) if checkpoint_call(query).is_some() => {
-                self.checkpoint_function(checkpoint_call(query))?
+        match &statement.kind {
+            K::Query(query) if checkpoint_call(query).is_some() => {
+                self.checkpoint_function(checkpoint_call(query))
             }
-            StatementKind::Query(query) => {
+            K::Query(query) => {
                 let bound = self.query(query)?;
-                S::Query(self.finish(bound))
+                Ok(S::Query(self.finish(bound)))
             }
-            StatementKind::Explain { statement, analyze, format } => {
+            K::Explain { statement, analyze, format } => {
                 let format = match format {
                     ast::ExplainFormat::Text => plan::statement::ExplainFormat::Text,
                     ast::ExplainFormat::Json => plan::statement::ExplainFormat::Json,
                 };
-                S::Explain { statement: Box::new(self.statement(statement)?), analyze: *analyze, format }
+                Ok(S::Explain { statement: Box::new(self.statement(statement)?), analyze: *analyze, format })
             }
-            StatementKind::CreateTable(create) => self.create_table(create)?,
-            StatementKind::CreateView(create) => self.create_view(create)?,
-            StatementKind::CreateIndex(create) => self.create_index(create)?,
-            StatementKind::CreateSequence(create) => self.create_sequence(create)?,
-            StatementKind::Drop { kind, names, if_exists, cascade } => {
-                self.drop(*kind, names, *if_exists, *cascade)?
-            }
-            StatementKind::AlterTable { table, if_exists, actions } => {
-                self.alter_table(table, *if_exists, actions)?
-            }
-            StatementKind::RenameView { name, if_exists, new_name } => {
-                self.rename_view(name, *if_exists, new_name)?
-            }
-            StatementKind::AlterSequence(alter) => self.alter_sequence(alter)?,
-            StatementKind::With { with, statement } => {
+            K::Call(call) => self.call_statement(call),
+            K::Object(object) => self.object_statement(object),
+            K::With { with, statement } => {
                 self.define_ctes(with)?;
-                self.statement(statement)?
+                self.statement(statement)
             }
-            StatementKind::ChangingWith(with) => self.changing_with(with)?,
-            StatementKind::Insert(insert) => self.insert(insert)?,
-            StatementKind::Update(update) => self.update(update)?,
-            StatementKind::Delete(delete) => self.delete(delete)?,
-            StatementKind::Merge(merge) => self.merge(merge)?,
-            StatementKind::Truncate { tables, restart_identity, cascade } => {
-                self.truncate(tables, *restart_identity, *cascade)?
+            kind @ (K::CreateTable(_)
+            | K::CreateView(_)
+            | K::CreateIndex(_)
+            | K::CreateSequence(_)
+            | K::CreateSecret { .. }
+            | K::Drop { .. }
+            | K::DropSecret { .. }
+            | K::AlterTable { .. }
+            | K::RenameView { .. }
+            | K::AlterSequence(_)) => self.defining_statement(kind),
+            kind @ (K::ChangingWith(_)
+            | K::Insert(_)
+            | K::Update(_)
+            | K::Delete(_)
+            | K::Merge(_)
+            | K::Truncate { .. }
+            | K::Copy(_)) => self.changing_statement(kind),
+            kind @ (K::Set { .. }
+            | K::Pragma { .. }
+            | K::Begin(_)
+            | K::Commit
+            | K::Rollback
+            | K::SetTransaction { .. }
+            | K::SetConstraints { .. }
+            | K::Savepoint(_)
+            | K::RollbackTo(_)
+            | K::Release(_)
+            | K::Analyze { .. }
+            | K::Load
+            | K::Owner
+            | K::Notice(_)) => self.session_statement(kind),
+            kind @ (K::Vacuum { .. }
+            | K::Attach { .. }
+            | K::Detach { .. }
+            | K::Use(_)
+            | K::ExportDatabase { .. }
+            | K::ImportDatabase { .. }
+            | K::CopyDatabase { .. }
+            | K::Checkpoint { .. }) => self.database_statement(kind),
+            kind @ (K::ShowDatabases
+            | K::ShowTables { .. }
+            | K::ShowAllTables
+            | K::Show { .. }
+            | K::Describe(_)
+            | K::Summarize(_)) => self.showing_statement(kind),
+        }
+    }
+
+    /// What makes, changes or drops a table, view, index, sequence or secret.
+    fn defining_statement(&mut self, kind: &StatementKind) -> Result<plan::Statement> {
+        use StatementKind as K;
+        match kind {
+            K::CreateTable(create) => self.create_table(create),
+            K::CreateView(create) => self.create_view(create),
+            K::CreateIndex(create) => self.create_index(create),
+            K::CreateSequence(create) => self.create_sequence(create),
+            K::CreateSecret { name, options, or_replace, if_not_exists } => {
+                // Where something is wrong would be shown with the line of the statement, and that with the secret.
+                let options = self.copy_options(options).map_err(Error::unplaced)?;
+                Ok(plan::Statement::CreateSecret {
+                    name: name.as_ref().map(|name| name.value.clone()),
+                    options,
+                    or_replace: *or_replace,
+                    if_not_exists: *if_not_exists,
+                })
             }
-            StatementKind::Copy(copy) => self.copy(copy)?,
-            StatementKind::Call(call) => {
-                if self.is_table_macro(&call.name.value)
-                    || self.context.catalog.table_function(&call.name.value).is_some()
-                {
-                    return self.function_rows(call.name.clone(), call.arguments.clone(), call.named.clone());
-                }
-                if is_checkpoint(&call.name) {
-                    return self.checkpoint_function(Some(call));
-                }
-                let (args, named) = self.constant_arguments(call)?;
-                S::Call { name: call.name.value.to_lowercase(), args, named }
+            K::Drop { kind, names, if_exists, cascade } => self.drop(*kind, names, *if_exists, *cascade),
+            K::DropSecret { name, if_exists } => {
+                Ok(plan::Statement::DropSecret { name: name.value.clone(), if_exists: *if_exists })
             }
-            StatementKind::Set { name, value } => {
+            K::AlterTable { table, if_exists, actions } => self.alter_table(table, *if_exists, actions),
+            K::RenameView { name, if_exists, new_name } => self.rename_view(name, *if_exists, new_name),
+            K::AlterSequence(alter) => self.alter_sequence(alter),
+            _ => Err(Error::internal("no statement about tables, views, indexes or sequences")),
+        }
+    }
+
+    /// What changes rows, or copies them.
+    fn changing_statement(&mut self, kind: &StatementKind) -> Result<plan::Statement> {
+        use StatementKind as K;
+        match kind {
+            K::ChangingWith(with) => self.changing_with(with),
+            K::Insert(insert) => match self.insert_of_sqlite(insert)? {
+                Some(done) => Ok(done),
+                None => self.insert(insert),
+            },
+            K::Update(update) => self.update(update),
+            K::Delete(delete) => match self.is_table_of_sqlite(&delete.table)? {
+                true => Ok(self.notice(NO_SQLITE)),
+                false => self.delete(delete),
+            },
+            K::Merge(merge) => self.merge(merge),
+            K::Truncate { tables, restart_identity, cascade } => {
+                self.truncate(tables, *restart_identity, *cascade)
+            }
+            K::Copy(copy) => self.copy(copy),
+            _ => Err(Error::internal("no statement that changes rows")),
+        }
+    }
+
+    /// What sets something for the session, or opens and ends its transactions; and what has nothing to do.
+    fn session_statement(&mut self, kind: &StatementKind) -> Result<plan::Statement> {
+        use StatementKind as K;
+        use plan::Statement as S;
+        Ok(match kind {
+            K::Set { name, value } => {
                 let value =
                     value.as_ref().map(|value| self.constant(value, "the value of a setting")).transpose()?;
                 S::Set { name: name.value.to_lowercase(), value }
             }
-            StatementKind::Pragma { name, arguments } => self.pragma(name, arguments)?,
-            StatementKind::Begin(modes) => S::Begin(*modes),
-            StatementKind::Commit => S::Commit,
-            StatementKind::Rollback => S::Rollback,
-            StatementKind::SetTransaction { modes, session } => {
-                S::SetTransaction { modes: *modes, session: *session }
-            }
-            StatementKind::SetConstraints { names, deferred } => {
+            K::Pragma { name, arguments } => self.pragma(name, arguments)?,
+            K::Begin(modes) => S::Begin(*modes),
+            K::Commit => S::Commit,
+            K::Rollback => S::Rollback,
+            K::SetTransaction { modes, session } => S::SetTransaction { modes: *modes, session: *session },
+            K::SetConstraints { names, deferred } => {
                 let names = names.iter().map(|name| name.value.clone()).collect();
                 S::SetConstraints { names, deferred: *deferred }
             }
-            StatementKind::Savepoint(name) => S::Savepoint(name.value.clone()),
-            StatementKind::RollbackTo(name) => S::RollbackTo(name.value.clone()),
-            StatementKind::Release(name) => S::Release(name.value.clone()),
-            StatementKind::ShowDatabases => {
-                let bound = self.shown_databases();
-                S::Query(self.finish(bound))
-            }
-            StatementKind::Analyze { table } => {
+            K::Savepoint(name) => S::Savepoint(name.value.clone()),
+            K::RollbackTo(name) => S::RollbackTo(name.value.clone()),
+            K::Release(name) => S::Release(name.value.clone()),
+            K::Analyze { table } => {
                 if let Some(name) = table {
                     self.table(name)?;
                 }
                 S::Nothing("ANALYZE")
             }
-            StatementKind::CreateSecret { name, options, or_replace, if_not_exists } => {
-                // Where something is wrong would be shown with the line of the statement, and that with the secret.
-                let options = self.copy_options(options).map_err(Error::unplaced)?;
-                S::CreateSecret {
-                    name: name.as_ref().map(|name| name.value.clone()),
-                    options,
-                    or_replace: *or_replace,
-                    if_not_exists: *if_not_exists,
-                }
-            }
-            StatementKind::DropSecret { name, if_exists } => {
-                S::DropSecret { name: name.value.clone(), if_exists: *if_exists }
-            }
-            StatementKind::Load => S::Nothing("LOAD"),
-            StatementKind::Owner => S::Nothing("ALTER"),
-            StatementKind::Vacuum { .. }
-            | StatementKind::Attach { .. }
-            | StatementKind::Detach { .. }
-            | StatementKind::Use(_)
-            | StatementKind::ExportDatabase { .. }
-            | StatementKind::ImportDatabase { .. }
-            | StatementKind::CopyDatabase { .. }
-            | StatementKind::Checkpoint { .. } => self.database_statement(&statement.kind)?,
-            StatementKind::Object(object) => self.object_statement(object)?,
-            StatementKind::ShowTables { of } => {
-                let bound = self.shown_tables(of.as_ref())?;
-                S::Query(self.finish(bound))
-            }
-            StatementKind::ShowAllTables => {
-                let bound = self.all_tables()?;
-                S::Query(self.finish(bound))
-            }
-            StatementKind::Show { name } => {
-                let bound = self.shown_setting(name)?;
-                S::Query(self.finish(bound))
-            }
-            StatementKind::Describe(query) => {
-                let bound = self.described(query)?;
-                S::Query(self.finish(bound))
-            }
-            StatementKind::Summarize(query) => self.summarize_statement(query)?,
+            K::Load => S::Nothing("LOAD"),
+            K::Owner => S::Nothing("ALTER"),
+            K::Notice(message) => self.notice(message),
+            _ => return Err(Error::internal("no statement about the session")),
         })
+    }
+
+    /// What shows names, settings and columns.
+    fn showing_statement(&mut self, kind: &StatementKind) -> Result<plan::Statement> {
+        use StatementKind as K;
+        let bound = match kind {
+            K::ShowDatabases => self.shown_databases(),
+            K::ShowTables { of } => self.shown_tables(of.as_ref())?,
+            K::ShowAllTables => self.all_tables()?,
+            K::Show { name } => self.shown_setting(name)?,
+            K::Describe(query) => self.described(query)?,
+            K::Summarize(query) => return self.summarize_statement(query),
+            _ => return Err(Error::internal("no statement that shows something")),
+        };
+        Ok(plan::Statement::Query(self.finish(bound)))
+    }
+
+    fn call_statement(&mut self, call: &ast::FunctionCall) -> Result<plan::Statement> {
+        if self.is_table_macro(&call.name.value)
+            || self.context.catalog.table_function(&call.name.value).is_some()
+        {
+            return self.function_rows(call.name.clone(), call.arguments.clone(), call.named.clone());
+        }
+        if is_checkpoint(&call.name) {
+            return self.checkpoint_function(Some(call));
+        }
+        let (args, named) = self.constant_arguments(call)?;
+        Ok(plan::Statement::Call { name: call.name.value.to_lowercase(), args, named })
+    }
+
+    /// A row that says why a statement does nothing.
+    pub(super) fn notice(&mut self, message: &str) -> plan::Statement {
+        let row = vec![Value::Varchar(message.to_string())];
+        let bound = self.literal_bound(&[("notice", LogicalType::Varchar)], vec![row]);
+        plan::Statement::Query(self.finish(bound))
     }
 
     /// A result of constant rows.

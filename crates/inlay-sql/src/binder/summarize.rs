@@ -66,14 +66,16 @@ impl Binder<'_> {
             };
             let null = || text(build.null());
             let aggregate = |name: &str| build.call(name, vec![column()]);
-            // Between two moments, or two integers that DOUBLE does not tell apart, there is none of the type.
-            let is_discrete =
-                ty.is_temporal() || matches!(ty, T::BigInt | T::UBigInt | T::HugeInt | T::UHugeInt);
+            // Between two moments, or two integers that neither DOUBLE nor a DECIMAL tells apart, there is none of the type.
+            let is_discrete = ty.is_temporal() || matches!(ty, T::HugeInt | T::UHugeInt);
+            let exact = T::Decimal { precision: 22, scale: 2 };
             let quantile = |share: &str| {
                 if is_discrete {
                     return text(build.call("quantile_disc", vec![column(), build.number(share)]));
                 }
-                let value = build.call("quantile_cont", vec![column(), build.number(share)]);
+                let is_wide = matches!(ty, T::BigInt | T::UBigInt);
+                let column = if is_wide { build.cast(column(), exact.clone()) } else { column() };
+                let value = build.call("quantile_cont", vec![column, build.number(share)]);
                 let value = if ty.is_integer() {
                     build.cast(build.call("round", vec![value]), ty.clone())
                 } else {

@@ -76,6 +76,8 @@ fn one_list(function: &ScalarFunction, args: &[Expr]) -> Made {
 
 /// Elements to which a function is applied one by one.
 const ELEMENTS_MAX: usize = 16;
+/// Parts of the list that is made, so that a plan grows with the lambdas in it and not with each level of their nesting.
+const PARTS_MAX: usize = 256;
 
 /// The list of what a lambda makes of each of some values; any other lambda as it is.
 pub(super) fn mapped(expr: Expr) -> Expr {
@@ -89,6 +91,7 @@ pub(super) fn mapped(expr: Expr) -> Expr {
         || elements.is_empty()
         || elements.len() > ELEMENTS_MAX
         || captured.len() != lambda.captured.len()
+        || lambda.body.has_more_nodes(PARTS_MAX / elements.len())
         || expr.is_volatile()
         || !is_read_cheaply(lambda, elements, captured)
     {

@@ -129,17 +129,27 @@ impl Context<'_, '_> {
     pub(super) fn create_table(&self, create: ast::CreateTable) -> Result<CreateTable> {
         let name = self.object_name(&create.name)?;
         if create.like.is_some() || create.clone.is_some() || create.inherits.is_some() || create.external {
-            return Err(
-                self.at(unsupported("CREATE TABLE ... LIKE, CLONE, INHERITS or EXTERNAL"), name.pos())
-            );
+            let feature =
+                "CREATE TABLE ... LIKE without parentheses, CLONE, INHERITS or EXTERNAL".to_string();
+            let alternative = Some(format!(
+                "CREATE TABLE {name} (LIKE other INCLUDING ALL) takes the columns of another table"
+            ));
+            return Err(self.at(Error::Unsupported { feature, alternative }, name.pos()));
         }
         let mut columns = Vec::with_capacity(create.columns.len());
-        let mut constraints = Vec::new();
+        let (mut constraints, mut likes) = (Vec::new(), Vec::new());
         for column in create.columns {
+            if let Some(like) = self.table_like(&column, columns.len())? {
+                likes.push(like);
+                continue;
+            }
             columns.push(self.column_def(column, &mut constraints)?);
         }
         for constraint in create.constraints {
             constraints.push(self.constraint(constraint, name.pos())?);
+        }
+        if let (Some(like), true) = (likes.first(), create.query.is_some()) {
+            return Err(self.at(unsupported("LIKE and AS in one CREATE TABLE"), like.table.pos()));
         }
         let mut query = create.query.map(|query| self.query(*query)).transpose()?;
         if let Some(query) = &mut query
@@ -154,6 +164,7 @@ impl Context<'_, '_> {
             temporary: create.temporary,
             on_commit: self.on_commit(create.on_commit, create.temporary, name.pos())?,
             columns,
+            likes,
             constraints,
             query,
             name,
@@ -278,8 +289,15 @@ impl Context<'_, '_> {
             None => self.data_type(&column.data_type).map_err(|error| self.at(error, pos))?,
         };
         let origin = if serial.is_some() { ColumnOrigin::Serial } else { ColumnOrigin::Given };
-        let mut def =
-            ColumnDef { name, data_type, not_null: serial.is_some(), default: None, origin, collation: None };
+        let mut def = ColumnDef {
+            name,
+            data_type,
+            not_null: serial.is_some(),
+            default: None,
+            origin,
+            collation: None,
+            comment: None,
+        };
         for option in column.options {
             let given = option.name;
             let own = vec![def.name.clone()];
@@ -307,7 +325,7 @@ impl Context<'_, '_> {
                 ast::ColumnOption::Generated { generated_as, sequence_options, generation_expr, .. } => {
                     def.origin = self.generated(generated_as, sequence_options, generation_expr, pos)?
                 }
-                ast::ColumnOption::Comment(_) => {}
+                ast::ColumnOption::Comment(text) => def.comment = Some(text),
                 ast::ColumnOption::Collation(name) => def.collation = Some(name.to_string().replace('"', "")),
                 other => return Err(self.at(unsupported(format!("the column option {other}")), pos)),
             }
@@ -475,6 +493,13 @@ impl Context<'_, '_> {
             O::AddColumn { if_not_exists, column_def, column_position: None, .. } => {
                 let mut constraints = Vec::new();
                 let column = Box::new(self.column_def(column_def, &mut constraints)?);
+                if column.comment.is_some() {
+                    let (feature, alternative) = (
+                        "COMMENT of an added column".to_string(),
+                        Some("COMMENT ON COLUMN adds it".to_string()),
+                    );
+                    return Err(self.at(Error::Unsupported { feature, alternative }, column.name.pos));
+                }
                 AlterAction::AddColumn { column, constraints, if_not_exists }
             }
             O::DropColumn { column_names, if_exists, drop_behavior, .. } => {

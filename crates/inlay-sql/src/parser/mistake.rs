@@ -86,6 +86,9 @@ fn advice(parser: &Parser, last: usize, found: &Token) -> Option<String> {
         }
         near_names(&word.value, CLAUSES.into_iter()).first().map(|near| near.trim_matches('"').to_string())
     };
+    if is_word(found, "PARTITION") {
+        return Some("one table holds all partitions, and row groups out of range are passed over: leave the clause out".into());
+    }
     if before.as_ref().is_some_and(|before| is_word(before, "MOD")) {
         return Some("% gives the remainder of a division".into());
     }
@@ -105,6 +108,12 @@ fn is_word(token: &Token, wanted: &str) -> bool {
 
 /// A message of the crate, in which tokens may stand as its own structures.
 pub(super) fn without_structs(message: &str) -> String {
+    if message.ends_with("found `") {
+        return format!("{message}; names are in double quotes here, as \"name\", not as `name` in MySQL");
+    }
+    if message == "expected an SQL statement, found \\" {
+        return format!("{message}; commands with a backslash are psql's and the shell's, not SQL");
+    }
     if let Some(first) = message.strip_prefix("expected an SQL statement, found ") {
         let near = near_names(first, STATEMENTS.into_iter());
         let hint = near.first().map(|near| format!("; did you mean {}?", near.trim_matches('"')));

@@ -364,10 +364,29 @@ impl Reader<'_> {
             }
         };
         let name = self.object_name()?;
+        // `FUNCTION f(integer)`: all macros of a name have one comment.
+        if matches!(on, Commented::Macro | Commented::TableMacro)
+            && self.parser.peek_token_ref().token == Token::LParen
+        {
+            self.pass_parentheses();
+        }
         self.expect_word("is")?;
         let text =
             if self.word("null") { None } else { Some(self.text("a text in single quotes, or NULL")?) };
         Ok(object(ObjectStatement::Comment { on, name, text }))
+    }
+
+    /// Passes over what stands in parentheses.
+    fn pass_parentheses(&mut self) {
+        let mut depth = 0usize;
+        while !self.at_end() {
+            let token = self.parser.next_token().token;
+            depth += usize::from(token == Token::LParen);
+            depth = depth.saturating_sub(usize::from(token == Token::RParen));
+            if depth == 0 {
+                return;
+            }
+        }
     }
 
     /// `PREPARE name [(types)] AS statement`.

@@ -46,9 +46,9 @@ impl Reader<'_> {
 /// Rewrites the tokens of what the crate does not read.
 pub(super) fn respell(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let tokens = super::postgres::respell(super::table_arguments::respell(tokens));
-    super::type_words::respell(collated_types(untyped_columns(name_columns(short_merges(merge_using(
-        pivots(fetched(stars_and_compression(tokens))),
-    ))))))
+    super::type_words::respell(super::like::respell(collated_types(untyped_columns(name_columns(
+        short_merges(merge_using(pivots(fetched(stars_and_compression(tokens))))),
+    )))))
 }
 
 pub(super) fn is_word(token: &TokenWithSpan, expected: &str) -> bool {
@@ -186,7 +186,7 @@ fn untyped_columns(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
 }
 
 /// Whether what follows is a column of CREATE TABLE name ( or of ALTER TABLE ... ADD.
-fn is_in_definition(before: &[TokenWithSpan]) -> bool {
+pub(super) fn is_in_definition(before: &[TokenWithSpan]) -> bool {
     let mut depth = 0usize;
     for (index, token) in before.iter().enumerate().rev() {
         match &token.token {

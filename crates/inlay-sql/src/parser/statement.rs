@@ -10,7 +10,7 @@ use super::{Reader, parse_error};
 use inlay_types::{Error, Result};
 use sqlparser::ast;
 use sqlparser::keywords::Keyword;
-use sqlparser::tokenizer::{Token, TokenWithSpan};
+use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 
 impl Reader<'_> {
     /// Reads the statement at the parser's position.
@@ -24,20 +24,23 @@ impl Reader<'_> {
         };
         if self.is_about_secret(&keyword) {
             let kind = self.secret(&keyword)?;
-            return Ok(self.finish(kind, first_token));
+            return self.finish(kind, first_token);
         }
         if keyword == "ALTER" && self.gives_owner() {
             let kind = self.owner();
-            return Ok(self.finish(kind, first_token));
+            return self.finish(kind, first_token);
+        }
+        if let Some(kind) = self.elsewhere(&keyword)? {
+            return self.finish(kind, first_token);
         }
         if keyword == "SELECT"
             && let Some(kind) = self.set_config()?
         {
-            return Ok(self.finish(kind, first_token));
+            return self.finish(kind, first_token);
         }
         let object = self.object_statement(&keyword)?;
         if let Some(kind) = object {
-            return Ok(self.finish(kind, first_token));
+            return self.finish(kind, first_token);
         }
         let kind = match keyword.as_str() {
             "EXPLAIN" => self.explain()?,
@@ -97,7 +100,7 @@ impl Reader<'_> {
                 self.converted(statement, first_token)?
             }
         };
-        Ok(self.finish(kind, first_token))
+        self.finish(kind, first_token)
     }
 
     /// Whether the statement behind a WITH changes a table: its first word follows a closing parenthesis.
@@ -139,7 +142,7 @@ impl Reader<'_> {
         Ok(Query { ctes, recursive, ..Query::of(body) })
     }
 
-    fn finish(&self, kind: StatementKind, first_token: usize) -> Statement {
+    fn finish(&self, kind: StatementKind, first_token: usize) -> Result<Statement> {
         let context = self.context(first_token);
         let mut names: Vec<String> = Vec::new();
         let mut count = 0;
@@ -147,8 +150,19 @@ impl Reader<'_> {
         let first = self.parser.token_at(first_token).span.start;
         let in_statement = |token: &&TokenWithSpan| token.span.start >= first && token.span.end <= last;
         let aside = self.pieces.iter().flatten().filter(in_statement);
+        let (mut first_number, mut last_mark) = (None, None);
         for token in (first_token..self.parser.index()).map(|index| self.parser.token_at(index)).chain(aside)
         {
+            if let Token::Placeholder(text) = &token.token {
+                let place = token.span.start;
+                if text == "?" {
+                    last_mark = last_mark.max(Some(place));
+                } else if text.ends_with(|last: char| last.is_ascii_digit())
+                    && text[1..].parse::<usize>().is_ok()
+                {
+                    first_number = Some(first_number.map_or(place, |first: Location| first.min(place)));
+                }
+            }
             if let Token::Placeholder(text) = &token.token
                 && super::constants::number_of(text).is_none()
             {
@@ -159,6 +173,13 @@ impl Reader<'_> {
                 }
             }
         }
+        if let (Some(number), Some(mark)) = (first_number, last_mark)
+            && number < mark
+        {
+            let error = Error::bind("a ? behind a parameter with a number has none of its own");
+            let pos = pos_of(mark);
+            return Err(error.with_hint("write either ? or $1, $2").at(pos.line, pos.column, self.sql));
+        }
         if matches!(&kind, StatementKind::Object(inner) if matches!(**inner, ObjectStatement::Prepare { .. }))
         {
             // They are those of the statement inside, for EXECUTE to give.
@@ -166,13 +187,13 @@ impl Reader<'_> {
         }
         let start = self.offset(pos_of(self.parser.token_at(first_token).span.start));
         let end = self.offset(self.end_pos());
-        Statement {
+        Ok(Statement {
             kind,
             sql: self.shared_sql.clone(),
             range: (start, end.max(start)),
             parameter_count: count,
             parameter_names: names,
-        }
+        })
     }
 
     pub(super) fn syntax<T>(&self, expected: &str) -> Result<T> {
@@ -364,7 +385,13 @@ impl Reader<'_> {
         }
         let [_, second] = self.parser.peek_tokens_ref::<2>();
         if matches!(second.token, Token::Word(_)) && !second.token.to_string().eq_ignore_ascii_case("TO") {
-            let scoped = self.word("session") || self.word("global") || self.word("local");
+            if self.nth_word_is(0, "local") {
+                let pos = self.pos();
+                let error = unsupported("SET LOCAL, which holds for a transaction,");
+                let hint = "SET holds for the session, and RESET takes it back";
+                return Err(error.with_hint(hint).at(pos.line, pos.column, self.sql));
+            }
+            let scoped = self.word("session") || self.word("global");
             if !scoped {
                 self.word("variable");
             }

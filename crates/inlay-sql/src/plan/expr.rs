@@ -262,6 +262,22 @@ impl Expr {
         }
     }
 
+    /// Whether it is made of more than `most` expressions, those in the bodies of lambdas included.
+    pub fn has_more_nodes(&self, most: usize) -> bool {
+        let (mut left, mut count) = (vec![self], 0);
+        while let Some(next) = left.pop() {
+            count += 1;
+            if count > most {
+                return true;
+            }
+            if let Self::Lambda(lambda) = next {
+                left.push(&lambda.body);
+            }
+            left.extend(next.children());
+        }
+        false
+    }
+
     /// Adds the ids of all columns read to `out`, with repetitions.
     pub fn collect_columns(&self, out: &mut Vec<ColumnId>) {
         if let Self::Column { id, .. } = self {

@@ -287,6 +287,23 @@ pub struct CreateTable {
     pub query: Option<Query>,
     /// Sequences of its identity and SERIAL columns, to be made with it; each names its column as owner.
     pub sequences: Vec<SequenceSchema>,
+    /// Indexes that it gets with it; the keys of unique ones are in the schema.
+    pub indexes: Vec<NewIndex>,
+    /// Comments on its columns, by name.
+    pub comments: Vec<(String, String)>,
+}
+
+/// An index of a table that is being made.
+#[derive(Clone, Debug)]
+pub struct NewIndex {
+    /// Its name.
+    pub name: String,
+    /// Positions of its columns.
+    pub columns: Vec<usize>,
+    /// UNIQUE.
+    pub unique: bool,
+    /// COMMENT ON INDEX.
+    pub comment: Option<String>,
 }
 
 /// What has a name of its own.

@@ -372,6 +372,9 @@ fn read_format(format: &str) -> ArrowType {
         "I" => ArrowType::Int(LogicalType::UInteger),
         "l" => ArrowType::Int(LogicalType::BigInt),
         "L" => ArrowType::Int(LogicalType::UBigInt),
+        // Of Polars, which Arrow has none of.
+        "_pli128" => ArrowType::Int(LogicalType::HugeInt),
+        "_plu128" => ArrowType::Int(LogicalType::UHugeInt),
         "e" => ArrowType::Float16,
         "f" => ArrowType::Float32,
         "g" => ArrowType::Float64,

@@ -225,7 +225,7 @@ impl Run<'_> {
     }
 }
 
-fn set_comment(
+pub(super) fn set_comment(
     transaction: &Transaction,
     owner: Option<u64>,
     column: Option<&str>,

@@ -1,11 +1,13 @@
 //! CREATE TABLE.
 
+use super::object::set_comment;
 use crate::change::checks::Checks;
 use crate::change::load;
 use crate::change::writer::RowWriter;
 use crate::execute::Run;
 use crate::result::QueryResult;
-use inlay_sql::plan::statement::CreateTable;
+use inlay_sql::plan::statement::{CreateTable, NewIndex};
+use inlay_storage::store::{IndexDefinition, Object};
 use inlay_types::Result;
 use std::sync::Arc;
 
@@ -29,6 +31,18 @@ impl Run<'_> {
         transaction.enter_created(&table);
         self.transactions.note_on_commit(table.id(), create.on_commit);
         self.bind_targets(&transaction, &name, table.schema().foreign_keys.iter())?;
+        for index in create.indexes {
+            let id = transaction.take_id();
+            let NewIndex { name, columns, unique, comment } = index;
+            let index = IndexDefinition { id, name, table: table.id(), columns, unique };
+            transaction.put(Object::Index(Arc::new(index)))?;
+            if comment.is_some() {
+                set_comment(&transaction, Some(id), None, comment)?;
+            }
+        }
+        for (column, text) in create.comments {
+            set_comment(&transaction, Some(table.id()), Some(&column), Some(text))?;
+        }
         for sequence in create.sequences {
             self.put_sequence(&transaction, sequence)?;
         }

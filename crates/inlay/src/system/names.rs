@@ -5,7 +5,7 @@ use crate::database::Database;
 use crate::host::{Host, HostScope, HostTable};
 use crate::session::Prepared;
 use crate::settings::{self, SessionSettings};
-use crate::text::same_name;
+use crate::text::{comment_on, same_name};
 use crate::transactions::{TEMPORARY, Transactions};
 use inlay_catalog::access::Door;
 use inlay_catalog::{
@@ -15,7 +15,7 @@ use inlay_catalog::{
 use inlay_kernels::external::External;
 use inlay_kernels::resolve::ResolveOptions;
 use inlay_sql::binder::{self, BindContext, Databases};
-use inlay_storage::store::{Object, ObjectId, State, Transaction, name_key};
+use inlay_storage::store::{IndexDefinition, Object, ObjectId, State, Transaction, name_key};
 use inlay_types::{Error, LogicalType, Result, Value};
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -320,10 +320,21 @@ impl Databases for Names<'_> {
         table.table.schema().all_keys()
     }
 
-    fn unique_indexes(&self, database: &str, table: &TableEntry) -> Vec<Vec<usize>> {
+    fn indexes_of(&self, database: &str, table: &TableEntry) -> Vec<(IndexEntry, Option<String>)> {
         let Some(transaction) = self.transaction(database) else { return Vec::new() };
+        let state = transaction.state();
         let indexes = transaction.indexes_of(table.table.id());
-        indexes.iter().filter(|index| index.unique).map(|index| index.columns.clone()).collect()
+        let entry = |index: &IndexDefinition| IndexEntry {
+            name: index.name.clone(),
+            table: table.name.clone(),
+            columns: index.columns.clone(),
+            unique: index.unique,
+        };
+        indexes.iter().map(|index| (entry(index), comment_on(&state, Some(index.id), None))).collect()
+    }
+
+    fn column_comment(&self, database: &str, table: &TableEntry, column: &str) -> Option<String> {
+        comment_on(&self.transaction(database)?.state(), Some(table.table.id()), Some(column))
     }
 
     fn table_function(&self, name: &str) -> Option<Arc<dyn TableFunction>> {

@@ -11,7 +11,7 @@ const WILDCARDS_MAX: &[(&str, usize)] = &[
     ("inlay-formats", 111),
     ("inlay-functions", 165),
     ("inlay-kernels", 129),
-    ("inlay-sql", 378),
+    ("inlay-sql", 382),
     ("inlay-storage", 106),
     ("inlay-types", 77),
 ];

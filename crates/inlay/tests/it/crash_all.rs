@@ -628,6 +628,7 @@ fn kind_of(statement: &StatementKind) -> &'static str {
         Kind::DropSecret { .. } => "drop secret",
         Kind::Load => "load",
         Kind::Owner => "owner",
+        Kind::Notice(_) => "notice",
         Kind::Vacuum { .. } => "vacuum",
         Kind::Attach { .. } => "attach",
         Kind::Detach { .. } => "detach",

@@ -294,3 +294,19 @@ fn limited_groups_are_chosen_first() {
     assert!(!is_chosen("SELECT l_returnflag, count(*) FROM lineitem GROUP BY l_returnflag LIMIT 10"));
     assert!(!is_chosen("SELECT l_orderkey, count(*) FROM lineitem WHERE random() < 0.5 GROUP BY 1 LIMIT 10"));
 }
+
+/// Lambdas over lists of few elements are applied one by one, but a plan does not grow with each level of their nesting.
+#[test]
+fn plans_grow_with_the_lambdas_in_them() {
+    let catalog = data::zoo();
+    let size = |depth: usize| {
+        let body = (0..=depth).map(|level| format!("x{level}")).collect::<Vec<_>>().join(" + ");
+        let nested = (1..=depth).rev().fold(body, |body, level| {
+            let of = level - 1;
+            format!("list_transform([x{of}, x{of}, x{of}, x{of}], lambda x{level}: {body})")
+        });
+        plan_of(&catalog, &format!("SELECT {nested} FROM (SELECT a AS x0 FROM nums) n")).len()
+    };
+    assert!(size(1) > 0 && size(8) < 20 * size(4), "{} {} {}", size(1), size(4), size(8));
+    assert!(size(12) < 2 * size(8), "{} {}", size(8), size(12));
+}

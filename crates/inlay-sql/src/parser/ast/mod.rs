@@ -210,6 +210,8 @@ pub enum StatementKind {
     Load,
     /// `ALTER ... OWNER TO role`: there are no roles.
     Owner,
+    /// A statement of another system that cannot matter here, with what is to be said about that.
+    Notice(&'static str),
     /// `VACUUM [ANALYZE] [table]`.
     Vacuum {
         table: Option<ObjectName>,

@@ -13,10 +13,35 @@ pub struct CreateTable {
     pub on_commit: OnCommit,
     pub on_existing: OnExisting,
     pub columns: Vec<ColumnDef>,
+    /// `LIKE other`, in the order of the text.
+    pub likes: Vec<TableLike>,
     /// PRIMARY KEY, UNIQUE and CHECK, those of single columns included.
     pub constraints: Vec<TableConstraint>,
     /// `AS SELECT ...`; then `columns` is empty.
     pub query: Option<Box<Query>>,
+}
+
+/// `LIKE table [INCLUDING part | EXCLUDING part] ...` among the columns of `CREATE TABLE`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TableLike {
+    /// Whose columns.
+    pub table: ObjectName,
+    /// How many columns of their own stand before them.
+    pub behind: usize,
+    /// What is taken besides the columns.
+    pub parts: LikeParts,
+}
+
+/// What `LIKE` takes besides names, types, NOT NULL and collations of columns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(missing_docs, reason = "named after the SQL they stand for")]
+pub struct LikeParts {
+    pub comments: bool,
+    pub constraints: bool,
+    pub defaults: bool,
+    pub generated: bool,
+    pub identity: bool,
+    pub indexes: bool,
 }
 
 /// `ON COMMIT` of a temporary table.
@@ -40,6 +65,7 @@ pub struct ColumnDef {
     pub default: Option<(Expr, String)>,
     pub origin: ColumnOrigin,
     pub collation: Option<String>,
+    pub comment: Option<String>,
 }
 
 /// How a column gets its values.
