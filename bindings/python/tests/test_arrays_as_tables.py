@@ -152,7 +152,7 @@ def test_texts_that_are_not_utf_8_are_refused(con: Any) -> None:
     ]
     for bad in broken:
         table = pa.table({"a": bad})
-        with pytest.raises(inlay.Error, match='of column "a" is a text that is not UTF-8; decode it'):
+        with pytest.raises(inlay.Error, match='column "a" has a text that is not UTF-8'):
             con.sql('FROM "table"').fetchall()
         with pytest.raises(inlay.Error, match="is not UTF-8"):
             con.execute('CREATE TABLE b AS FROM "table"')

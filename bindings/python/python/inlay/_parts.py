@@ -9,7 +9,6 @@ where such a part may stand, in front of anything.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
