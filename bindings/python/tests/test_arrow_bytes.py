@@ -127,6 +127,6 @@ def test_a_function_that_gives_such_texts_is_an_error():
 def test_batches_of_another_layout_than_their_schema(given, said):
     batches = iter([pa.record_batch({"a": given})])
     con = inlay.connect()
-    con.register("other", pa.RecordBatchReader.from_batches(pa.schema([("a", said)]), batches))
-    with pytest.raises((inlay.Error, pa.ArrowInvalid), match='"a"'):
+    with pytest.raises(inlay.Error, match='column "a" has'):
+        con.register("other", pa.RecordBatchReader.from_batches(pa.schema([("a", said)]), batches))
         con.execute("FROM other").fetchall()

@@ -3,7 +3,7 @@
 
 use super::build::Build;
 use super::coerce::concrete;
-use super::object::undefined;
+use super::object::{PUBLIC, undefined};
 use super::scope::same_name;
 use super::{Binder, with_stack};
 use crate::parser::ast::object::{self as ast, Commented, DroppedKind, RenamedKind, TypeBody};
@@ -69,6 +69,8 @@ impl Binder<'_> {
                         if_not_exists: *on_existing == OnExisting::Keep,
                         query,
                         sequences: Vec::new(),
+                        indexes: Vec::new(),
+                        comments: Vec::new(),
                     }),
                     sql: query_text.clone(),
                 }
@@ -76,6 +78,9 @@ impl Binder<'_> {
             S::Refresh { name, with_data } => self.refresh(name, *with_data)?,
             S::Drop { kind, names, if_exists, cascade } => {
                 return self.drop_definitions(*kind, names, *if_exists, *cascade);
+            }
+            S::Comment { on: Commented::Schema, name, .. } if self.is_main_schema(name)? => {
+                return Ok(self.notice("no effect: the schema main has no comment"));
             }
             S::Comment { on, name, text } => self.comment(*on, name, text.clone())?,
             S::Rename { kind, name, if_exists, new_name } => {
@@ -381,11 +386,12 @@ impl Binder<'_> {
         }
         let contents = self.contents(&database, &schema);
         if let (false, Some(first)) = (cascade, contents.first()) {
-            let message = format!(
-                "schema \"{schema}\" holds \"{}\" and {} other objects",
-                first.name,
-                contents.len() - 1
-            );
+            let others = match contents.len() - 1 {
+                0 => String::new(),
+                1 => " and another object".to_string(),
+                count => format!(" and {count} other objects"),
+            };
+            let message = format!("schema \"{schema}\" holds \"{}\"{others}", first.name);
             let hint = "DROP SCHEMA ... CASCADE drops them, too";
             return Err(self.at(Error::bind(message).with_hint(hint), name.pos()));
         }
@@ -504,6 +510,13 @@ impl Binder<'_> {
             }
         };
         Ok(ObjectStatement::Comment { database, on: target, column, text })
+    }
+
+    /// Whether a name is that of the schema which names without one mean.
+    fn is_main_schema(&self, name: &ObjectName) -> Result<bool> {
+        let (database, schema) = self.schema_name(name)?;
+        let is_public = same_name(&schema, PUBLIC) && !self.context.catalog.has_schema(&database, &schema);
+        Ok(same_name(&schema, MAIN) || is_public)
     }
 
     fn schema_definition(&self, database: &str, name: &ObjectName) -> Result<(String, Arc<Definition>)> {

@@ -12,7 +12,8 @@
 
 use super::ffi::ArrowArray;
 use super::field::{ArrowField, ArrowType, TimeUnit, child_count};
-use crate::datetime::MICROS_PER_DAY;
+use super::layout::{expect_layout, half_to_single, unpack_bits};
+use crate::datetime::{MICROS_PER_DAY, is_finite_timestamp, is_timestamp};
 use crate::value::{Interval, stored_uuid};
 use crate::view::{INLINE_LIMIT, View};
 use crate::{Bitmap, Buffer, Dictionary, Error, Heap, LogicalType, Native, PhysicalType, Result, Vector};
@@ -173,52 +174,6 @@ impl Shape {
         let bytes = self.bytes(index, from / 8, (from % 8 + len).div_ceil(8))?;
         Some(shift_bits(bytes.bytes(), from % 8, len))
     }
-}
-
-/// An error for an array whose buffers are not those of its type: a stream's batches may have another layout than its schema says,
-/// and offsets would be read as values.
-fn expect_layout(array: &ArrowArray, field: &ArrowField, count: usize) -> Result<()> {
-    let expected = match &field.ty {
-        ArrowType::Struct | ArrowType::FixedList(_) => 1,
-        ArrowType::Offsets32(_) | ArrowType::Offsets64(_) | ArrowType::ListView { .. } => 3,
-        // Views have any number; of the others producers have one that is not there, or had once.
-        ArrowType::Views(_)
-        | ArrowType::Null
-        | ArrowType::RunEnds
-        | ArrowType::Union { .. }
-        | ArrowType::Other(_) => count,
-        ArrowType::Bool
-        | ArrowType::Bool8
-        | ArrowType::Int(_)
-        | ArrowType::Float16
-        | ArrowType::Float32
-        | ArrowType::Float64
-        | ArrowType::Date32
-        | ArrowType::Date64
-        | ArrowType::Time32(_)
-        | ArrowType::Time64(_)
-        | ArrowType::Timestamp { .. }
-        | ArrowType::Duration(_)
-        | ArrowType::Decimal { .. }
-        | ArrowType::FixedBytes(_)
-        | ArrowType::Uuid
-        | ArrowType::IntervalMonths
-        | ArrowType::IntervalDays
-        | ArrowType::IntervalNano
-        | ArrowType::Dictionary(..)
-        | ArrowType::List { .. }
-        | ArrowType::Map => 2,
-    };
-    if count > expected {
-        return Err(malformed(&field.name, &format!("has {count} buffers, its type {expected}")));
-    }
-    if array.n_children != 0 && !field.ty.has_children() {
-        return Err(malformed(&field.name, "has parts, and its type has none"));
-    }
-    if !array.dictionary.is_null() && !matches!(field.ty, ArrowType::Dictionary(..)) {
-        return Err(malformed(&field.name, "has a dictionary, and its type has none"));
-    }
-    Ok(())
 }
 
 fn shift_bits(bytes: &[u8], shift: usize, len: usize) -> Vec<u64> {
@@ -410,6 +365,9 @@ impl Rows<'_> {
                 self.shared(carrier)
             }
             ArrowType::Bool8 => self.converted::<i8, u8>(|byte| Some(u8::from(byte != 0))),
+            ArrowType::Timestamp { zoned: false, unit: unit @ (TimeUnit::Second | TimeUnit::Milli) } => {
+                self.moments(*unit)
+            }
             ArrowType::Timestamp { zoned: false, .. }
             | ArrowType::Timestamp { unit: TimeUnit::Micro, .. } => self.shared(PhysicalType::I64),
             ArrowType::Decimal { width_bits, precision, zeros, .. } => {
@@ -516,6 +474,9 @@ impl Rows<'_> {
             LogicalType::TimestampTz => {
                 "round it to microseconds, or take the zone away: timestamps in nanoseconds without one are TIMESTAMP_NS"
             }
+            LogicalType::TimestampS | LogicalType::TimestampMs => {
+                "moments are from 290309-12-22 (BC) to 294247-01-10; leave it out before passing it"
+            }
             _ => "round or leave it out before passing it",
         };
         Error::out_of_range(format!(
@@ -524,6 +485,18 @@ impl Rows<'_> {
             self.column.name,
             self.ty
         ))
+    }
+
+    /// Moments in larger units than microseconds, shared: each is one in microseconds, too, or infinite.
+    fn moments(self, unit: TimeUnit) -> Result<Vector> {
+        let data = self.buffer::<i64>(1)?;
+        let is_known =
+            |time: i64| !is_finite_timestamp(time) || to_micros(time, unit).is_some_and(is_timestamp);
+        let moments = data.typed::<i64>();
+        match (0..self.len).find(|&row| !is_known(moments[row]) && !self.is_null(row)) {
+            Some(row) => Err(self.unfit(row)),
+            None => Ok(self.flat(data, Heap::default())),
+        }
     }
 
     /// Times in microseconds, shared.
@@ -797,20 +770,6 @@ fn same_view(left: &View, right: &View) -> bool {
     left.head == right.head && left.tail == right.tail
 }
 
-fn unpack_bits(words: &[u64], len: usize) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(words.len() * 64);
-    for word in words {
-        for byte in word.to_le_bytes() {
-            // Byte i keeps bit i; adding 0x7f carries it into the top bit.
-            let spread = u64::from(byte).wrapping_mul(0x0101_0101_0101_0101) & 0x8040_2010_0804_0201;
-            let ones = spread.wrapping_add(0x7f7f_7f7f_7f7f_7f7f) >> 7 & 0x0101_0101_0101_0101;
-            bytes.extend_from_slice(&ones.to_le_bytes());
-        }
-    }
-    bytes.truncate(len);
-    bytes
-}
-
 fn narrow<T: Native + TryFrom<i128>>(values: &[i128]) -> Option<Buffer> {
     let values: Option<Vec<T>> = values.iter().map(|&value| T::try_from(value).ok()).collect();
     values.map(Buffer::from_vec)
@@ -833,21 +792,4 @@ fn to_micros(time: i64, unit: TimeUnit) -> Option<i64> {
 
 fn interval(months: i32, days: i32, micros: i64) -> Interval {
     Interval { months, days, micros }
-}
-
-/// IEEE 754 binary16 to binary32.
-fn half_to_single(bits: u16) -> f32 {
-    let sign = if bits & 0x8000 != 0 { -1.0 } else { 1.0 };
-    let (exponent, fraction) = (i32::from(bits >> 10 & 0x1f), f32::from(bits & 0x3ff));
-    match exponent {
-        0 => sign * fraction * power_of_two(-24),
-        31 if fraction == 0.0 => sign * f32::INFINITY,
-        31 => f32::NAN,
-        _ => sign * (1.0 + fraction / 1024.0) * power_of_two(exponent - 15),
-    }
-}
-
-/// A power of two that is neither subnormal nor infinite, exactly: how precise `powi` is, Rust does not say.
-fn power_of_two(exponent: i32) -> f32 {
-    f32::from_bits(((exponent + 127) as u32) << 23)
 }
