@@ -304,9 +304,10 @@ fn similarity(
     per_row(args, &Double, len, out, |row| {
         first.prefetch_ahead(row);
         let (a, b) = (first.get(row), second.get(row));
-        let jaro = match one {
-            Some(_) if a.len() <= SHORT_MAX => places.jaro(a),
-            _ => jaro_by(&mut places, a, b, &mut pace)?,
+        let jaro = if one.is_some() && a.len() <= SHORT_MAX {
+            places.jaro(a)
+        } else {
+            jaro_by(&mut places, a, b, &mut pace)?
         };
         let similarity = measure(a, b, jaro);
         let cutoff = cutoff.as_ref().map_or(0.0, |cutoff| cutoff.get(row));

@@ -302,11 +302,11 @@ fn end_of_text(bytes: &[u8]) -> Option<usize> {
     let mut at = 1;
     loop {
         at += plain_prefix(bytes.get(at..)?);
-        match bytes.get(at)? {
-            b'"' => return Some(at + 1),
-            b'\\' => at += 2,
-            _ => at += 1,
+        let byte = *bytes.get(at)?;
+        if byte == b'"' {
+            return Some(at + 1);
         }
+        at += if byte == b'\\' { 2 } else { 1 };
     }
 }
 

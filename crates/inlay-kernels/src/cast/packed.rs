@@ -10,7 +10,7 @@ use crate::json::values::Fit;
 use crate::parse;
 use inlay_types::nested::fixed_width;
 use inlay_types::nested::write::insert_validity;
-use inlay_types::{Buffer, Heap, LogicalType, PhysicalType, Vector, View};
+use inlay_types::{Buffer, Heap, LogicalType, Vector, View};
 
 /// How values of one type become bytes of another.
 pub(super) enum Packed {
@@ -124,25 +124,17 @@ fn push_number(text: &[u8], element: &LogicalType, out: &mut Vec<u8>) -> Option<
 
 /// Integers of `width` bytes as bits, which fit into views.
 pub(super) fn as_bits(input: &Vector, width: usize, to: &LogicalType) -> Vector {
+    // Those with a sign have the same bits.
     macro_rules! of {
-        ($signed:ty, $unsigned:ty) => {
-            match input.physical_type() {
-                PhysicalType::I8 | PhysicalType::I16 | PhysicalType::I32 | PhysicalType::I64 => {
-                    input.values::<$signed>().iter().map(|value| bits_of(*value as u64, width)).collect()
-                }
-                _ => input
-                    .values::<$unsigned>()
-                    .iter()
-                    .map(|value| bits_of(u64::from(*value), width))
-                    .collect(),
-            }
+        ($t:ty) => {
+            input.values::<$t>().iter().map(|value| bits_of(u64::from(*value), width)).collect()
         };
     }
     let mut views: Vec<View> = match width {
-        1 => of!(i8, u8),
-        2 => of!(i16, u16),
-        4 => of!(i32, u32),
-        _ => of!(i64, u64),
+        1 => of!(u8),
+        2 => of!(u16),
+        4 => of!(u32),
+        0 | 3 | 5.. => of!(u64),
     };
     let validity = input.validity().cloned();
     if let Some(validity) = &validity {

@@ -95,6 +95,10 @@ impl Writer {
             Self::Decimal(scale) => push_decimal(out, wide(bytes), *scale),
             Self::Date => quoted(out, |text| write_date(text, signed(bytes) as i32)),
             Self::Timestamp => quoted(out, |text| write_timestamp(text, signed(bytes))),
+            // Most are as they are in documents.
+            Self::Number if bytes.iter().all(|byte| matches!(byte, b'-' | b'.' | b'0'..=b'9')) => {
+                out.extend_from_slice(bytes);
+            }
             Self::Number => push_value(&String::from_utf8_lossy(bytes), true, out),
             Self::Text => quote_bytes(bytes, out),
             Self::Document => out.extend_from_slice(bytes),

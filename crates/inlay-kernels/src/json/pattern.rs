@@ -50,7 +50,7 @@ impl PartFinder {
         }
         let found = match path {
             Some(path) if self.are_checked => part_of_checked(document, path),
-            _ => part_at(document, path),
+            Some(_) | None => part_at(document, path),
         };
         if self.credit > 0 && document.len() <= BYTES_MAX {
             self.learn(document, found);

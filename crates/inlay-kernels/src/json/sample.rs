@@ -109,7 +109,7 @@ fn join_leaf(leaf: &mut Shape, written: &str, is_plain: bool) -> Result<()> {
         Some(b'"') if *leaf == Shape::Plain(LogicalType::Varchar) => return Ok(()),
         Some(b'-' | b'0'..=b'9') if *leaf == Shape::Plain(LogicalType::Double) => return Ok(()),
         Some(b'-' | b'0'..=b'9') if is_plain => Shape::Plain(LogicalType::BigInt),
-        _ => match plain_text().filter(|_| is_plain) {
+        Some(_) | None => match plain_text().filter(|_| is_plain) {
             Some(text) => Shape::of_text(text),
             None => Shape::of(written, usize::MAX)?,
         },

@@ -552,20 +552,23 @@ fn behind_key(bytes: &[u8], at: usize) -> Option<usize> {
 #[inline]
 fn word_end(bytes: &[u8], at: usize) -> Option<usize> {
     let rest = bytes.get(at..)?;
-    match rest.first_chunk::<4>()? {
-        b"true" | b"null" => Some(at + 4),
-        b"fals" => (rest.get(4) == Some(&b'e')).then_some(at + 5),
-        _ => None,
+    let four = rest.first_chunk::<4>()?;
+    if four == b"true" || four == b"null" {
+        return Some(at + 4);
     }
+    rest.starts_with(b"false").then_some(at + 5)
 }
 
 /// Where the text, number or word that begins at `at` ends, and whether it is plain.
 #[inline(always)]
 pub(super) fn scalar_end(bytes: &[u8], at: usize) -> Option<(usize, bool)> {
-    match *bytes.get(at)? {
-        b'"' => text_end(bytes, at),
-        b'-' | b'0'..=b'9' => number_end(bytes, at),
-        _ => word_end(bytes, at).map(|end| (end, true)),
+    let first = *bytes.get(at)?;
+    if first == b'"' {
+        text_end(bytes, at)
+    } else if first == b'-' || first.is_ascii_digit() {
+        number_end(bytes, at)
+    } else {
+        word_end(bytes, at).map(|end| (end, true))
     }
 }
 
@@ -656,14 +659,12 @@ pub(super) fn is_name(name: &[u8], meant: &[u8]) -> bool {
     if name.len() != meant.len() || name.len() > 16 {
         return name == meant;
     }
-    match (name.first_chunk::<8>(), name.last_chunk::<8>(), meant.first_chunk::<8>(), meant.last_chunk::<8>())
-    {
-        (Some(first), Some(last), Some(meant_first), Some(meant_last)) => {
-            u64::from_le_bytes(*first) == u64::from_le_bytes(*meant_first)
-                && u64::from_le_bytes(*last) == u64::from_le_bytes(*meant_last)
-        }
-        _ => name.iter().zip(meant).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0,
+    let word = |bytes: &[u8; 8]| u64::from_le_bytes(*bytes);
+    let ends = |bytes: &[u8]| Some((word(bytes.first_chunk()?), word(bytes.last_chunk()?)));
+    if let (Some(ends), Some(meant_ends)) = (ends(name), ends(meant)) {
+        return ends == meant_ends;
     }
+    name.iter().zip(meant).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0
 }
 
 /// How many of the first bytes are neither quotes, escapes nor control characters, eight at a time: the others are looked at one by

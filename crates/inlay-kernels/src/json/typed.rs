@@ -228,7 +228,7 @@ impl Fields {
     /// Keys mostly come in the order of the fields: each value is read where it is passed over.
     fn push_in_order(&self, scanner: &mut Scanner<'_>, depth: usize, out: &mut Vec<u8>) -> Option<()> {
         let (mut is_first, mut is_done) = (true, false);
-        let place_of = |name: &[u8]| self.names.iter().position(|known| is_name(name, known.as_bytes()));
+        let place_of = |name: &[u8]| place_of(&self.names, usize::MAX, name);
         self.places.push(out, |index, out| {
             while !is_done {
                 let name = scanner.next_member(depth, std::mem::take(&mut is_first))?;
@@ -293,10 +293,7 @@ impl Fields {
     ) -> Option<()> {
         let mut expected = 0;
         scanner.members(depth, |scanner, name| {
-            let place = match self.names.get(expected) {
-                Some(known) if is_name(name, known.as_bytes()) => Some(expected),
-                _ => self.names.iter().position(|known| is_name(name, known.as_bytes())),
-            };
+            let place = place_of(&self.names, expected, name);
             scanner.space();
             match place {
                 Some(place) => {
@@ -313,6 +310,16 @@ impl Fields {
             scanner.skip(depth + 1)
         })
     }
+}
+
+/// Which of some names is meant, mostly the expected one.
+#[inline]
+fn place_of(names: &[Box<str>], expected: usize, name: &[u8]) -> Option<usize> {
+    let is_meant = |known: &str| is_name(name, known.as_bytes());
+    if names.get(expected).is_some_and(|known| is_meant(known)) {
+        return Some(expected);
+    }
+    names.iter().position(|known| is_meant(known))
 }
 
 /// The columns of documents that are objects.
@@ -378,10 +385,7 @@ impl Columns {
         row.clear(names.len());
         let (mut is_first, mut expected) = (true, 0);
         while let Some(name) = scanner.next_member(0, std::mem::take(&mut is_first))? {
-            let place = match names.get(expected) {
-                Some(known) if is_name(name, known.as_bytes()) => Some(expected),
-                _ => names.iter().position(|known| is_name(name, known.as_bytes())),
-            };
+            let place = place_of(names, expected, name);
             match place {
                 Some(place) if place >= expected => {
                     // Those between have no value so far.

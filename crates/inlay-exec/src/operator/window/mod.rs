@@ -328,13 +328,15 @@ impl Window {
         let part = Part { columns, len, order, serial };
         let mut functions = Vec::with_capacity(self.spec.functions.len());
         for function in &self.spec.functions {
-            functions.push(match (&partitions, &function.callee) {
-                (Some(partitions), WindowCallee::Aggregate(callee)) => {
-                    let values = unsorted::values(context, &part, function, callee, partitions)?;
-                    (Prepared::Aggregate(aggregate::Method::Whole(values)), None)
-                }
-                _ => self.prepare(context, &part, function)?,
-            });
+            let prepared = if let Some(partitions) = &partitions
+                && let WindowCallee::Aggregate(callee) = &function.callee
+            {
+                let values = unsorted::values(context, &part, function, callee, partitions)?;
+                (Prepared::Aggregate(aggregate::Method::Whole(values)), None)
+            } else {
+                self.prepare(context, &part, function)?
+            };
+            functions.push(prepared);
         }
         let mut memory = memory;
         let extra: usize = functions.iter().map(|(prepared, _)| prepared.memory_size()).sum();
