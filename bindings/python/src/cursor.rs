@@ -104,6 +104,12 @@ impl Cursor {
         let shown = Shown::exact(rows::zone(py, self.zone.as_deref())?);
         let mut state = self.state(py)?;
         let State { rows, caches, turns } = &mut *state;
+        if let Some(row) = rows.only_row().filter(|_| limit > 0)
+            && let Some(tuple) = rows::plain_tuple(py, &shown, row)?
+        {
+            rows.skip(1);
+            return Ok(vec![tuple]);
+        }
         let mut tuples = Vec::new();
         while tuples.len() < limit {
             if !tuples.is_empty() {

@@ -166,6 +166,26 @@ pub fn tuples(
     Ok(())
 }
 
+/// A row of values of the usual types as a tuple; `None` if one of them is of another type, which its column tells how to show.
+pub fn plain_tuple(py: Python<'_>, shown: &Shown, row: &[Value]) -> PyResult<Option<Py<PyTuple>>> {
+    let is_plain = |value: &Value| {
+        matches!(
+            value,
+            Value::Null
+                | Value::Boolean(_)
+                | Value::Integer(_)
+                | Value::BigInt(_)
+                | Value::Double(_)
+                | Value::Varchar(_)
+        )
+    };
+    if !row.iter().all(is_plain) {
+        return Ok(None);
+    }
+    let objects = row.iter().map(|value| object(py, shown, value)).collect::<PyResult<Vec<_>>>()?;
+    Ok(Some(PyTuple::new(py, objects)?.unbind()))
+}
+
 /// Values of a vector as Python objects, behind `out`, which is empty or ends with the object of the row before.
 pub fn objects_of(
     py: Python<'_>,
@@ -308,6 +328,11 @@ pub fn object(py: Python<'_>, shown: &Shown, value: &Value) -> PyResult<Py<PyAny
     }
     match value {
         Value::Null => Ok(py.None()),
+        Value::Boolean(truth) => Ok(PyBool::new(py, *truth).to_owned().into_any().unbind()),
+        Value::Integer(number) => number.into_py_any(py),
+        Value::BigInt(number) => number.into_py_any(py),
+        Value::Double(number) => number.into_py_any(py),
+        Value::Varchar(text) => Ok(PyString::new(py, text).into_any().unbind()),
         Value::List { values, .. } | Value::Array { values, .. } => {
             let items = values.iter().map(|value| object(py, shown, value)).collect::<PyResult<Vec<_>>>()?;
             items.into_py_any(py)

@@ -89,6 +89,11 @@ impl Row {
         Self(batch.columns().iter().map(|column| column.get(row)).collect())
     }
 
+    /// A row of these values.
+    pub(crate) fn of_values(values: &[Value]) -> Self {
+        Self(values.to_vec())
+    }
+
     /// A value as one of Rust's: `row.get::<i64>(0)?`, `row.get::<Option<String>>(1)?`.
     pub fn get<T: FromValue>(&self, column: usize) -> Result<T> {
         let value = self.0.get(column).ok_or_else(|| {
@@ -142,7 +147,7 @@ impl QueryResult {
         let (source, starts) = match len {
             0 => (Source::Batches(Arc::clone(&NO_BATCHES)), Arc::clone(&NO_STARTS)),
             1 => (Source::Batches(Arc::new(vec![batch])), Arc::clone(&ONE_START)),
-            _ => (Source::Batches(Arc::new(vec![batch])), Arc::from([0, len])),
+            many => (Source::Batches(Arc::new(vec![batch])), Arc::from([0, many])),
         };
         Self {
             names,

@@ -163,10 +163,14 @@ impl OpenRows {
 
     /// Checks the row, which has values of the table's types, and adds it.
     fn take(&mut self, table: &Table, snapshot: &TableSnapshot, row: &[&Value]) -> Result<Taken> {
-        let size = |value: &&Value| match value {
-            Value::Varchar(text) | Value::Json(text) => text.len() as u64,
-            Value::Blob(bytes) | Value::Bit(bytes) => bytes.len() as u64,
-            _ => 0,
+        let size = |value: &&Value| {
+            if let Value::Varchar(text) | Value::Json(text) = value {
+                text.len() as u64
+            } else if let Value::Blob(bytes) | Value::Bit(bytes) = value {
+                bytes.len() as u64
+            } else {
+                0
+            }
         };
         let bytes = self.bytes + row.iter().map(|value| 16 + size(value)).sum::<u64>();
         if 2 * bytes > self.held.bytes() {

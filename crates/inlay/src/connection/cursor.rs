@@ -14,7 +14,7 @@ use crate::host::Host;
 use crate::rest::{Rest, arrow_arrays};
 use crate::result::{QueryResult, ResultKind, Row};
 use inlay_types::arrow::{ArrowArrayStream, Exporter, StringLayout};
-use inlay_types::{Batch, LogicalType, Result};
+use inlay_types::{Batch, LogicalType, Result, Value};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -129,6 +129,11 @@ impl Cursor {
         self.rest.is_none()
     }
 
+    /// The values of the next row, if it is the only one of the answer and at hand as values; [`Cursor::skip`] says that it was read.
+    pub fn only_row(&self) -> Option<&[Value]> {
+        if self.row == 0 && self.rest.is_none() { self.first.only_row() } else { None }
+    }
+
     /// Whether the next row is in memory, so that reading it takes no time.
     pub fn is_at_hand(&self) -> bool {
         let row = self.row;
@@ -203,6 +208,10 @@ impl Cursor {
 
     /// The next row; `None` behind the last.
     pub fn next_row(&mut self, host: Option<&Arc<dyn Host>>) -> Result<Option<Row>> {
+        if let Some(row) = self.only_row().map(Row::of_values) {
+            self.skip(1);
+            return Ok(Some(row));
+        }
         let next = self.peek(host, 1)?.map(|(batch, rows)| Row::of(batch, rows.start));
         self.skip(usize::from(next.is_some()));
         Ok(next)

@@ -7,7 +7,7 @@ use crate::execute::Run;
 use crate::result::{OneRow, QueryResult};
 use inlay_storage::store::{Object, State};
 use inlay_storage::{Table, TableSnapshot};
-use inlay_types::{Batch, Error, LogicalType, Result, Value};
+use inlay_types::{Batch, Error, LogicalType, Result, Value, Vector};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -91,7 +91,13 @@ impl Point {
             // The row id is behind the columns; values of slots, which come then, are operands.
             (Output::Column(_), Some((id, _))) => Ok(Value::BigInt(id)),
             (Output::Literal(_, value), _) => Ok(value.clone()),
-            (Output::Operand(operand, _), _) => operand.value(values).cloned(),
+            (Output::Operand(operand, ty), _) => {
+                let value = operand.value(values)?;
+                if value.is_null() || value.logical_type() == *ty {
+                    return Ok(value.clone());
+                }
+                Ok(Vector::from_sql_values(ty.clone(), std::slice::from_ref(value))?.get(0))
+            }
             (Output::Column(_), None) | (Output::Computed(_), _) => {
                 Err(Error::internal("an output that is no value"))
             }
@@ -104,8 +110,8 @@ impl Point {
         let Action::Insert { checks, returning: None } = &self.action else { return Ok(None) };
         let Some(values) = self.values(run) else { return Ok(None) };
         let has_values = self.program.is_none() && checks.is_empty();
-        let value = |output| match output {
-            &Output::Literal(_, ref value) => Ok(value),
+        let value = |output: &'_ Output| match output {
+            Output::Literal(_, value) => Ok(value),
             Output::Operand(operand, _) => operand.value(&values),
             Output::Column(_) | Output::Computed(_) => Err(Error::internal("a row without a value")),
         };

@@ -234,7 +234,10 @@ impl<'a> Compiler<'a> {
         match expr {
             Expr::Literal { value, ty } => {
                 match Vector::from_sql_values(ty.clone(), std::slice::from_ref(value)) {
-                    Ok(one) => Output::Literal(one, value.clone()),
+                    Ok(one) => {
+                        let value = one.get(0);
+                        Output::Literal(one, value)
+                    }
                     Err(_) => Output::Operand(Operand::Constant(value.clone()), ty.clone()),
                 }
             }

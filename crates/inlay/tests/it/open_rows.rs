@@ -103,7 +103,7 @@ fn the_same_key_of_two_connections_is_committed_once() {
         other.execute("BEGIN").unwrap();
         add(&first, own.clone());
         add(&second, others.clone());
-        assert_eq!(one(&other, &format!("SELECT count(*) FROM t WHERE id = {}", own.start)), "0");
+        assert_eq!(one(&other, &format!("SELECT count(*) FROM t WHERE id = {}", others.start)), "1");
         connection.execute("COMMIT").unwrap();
         assert_eq!(other.execute("COMMIT").is_ok(), commits);
         let rows = format!("SELECT count(*) FROM t WHERE id BETWEEN {} AND {}", own.start, others.end);

@@ -23,6 +23,13 @@ fn row(id: i32) -> Row {
     [Value::Integer(id), name, if id % 7 == 0 { Value::Null } else { Value::Date(id / 3) }]
 }
 
+/// One whose keys all count up with its id.
+fn numbered(id: i32) -> Row {
+    let [id, name, _] = row(id);
+    let Value::Integer(day) = id else { unreachable!() };
+    [id, name, Value::Date(day)]
+}
+
 fn as_batch(table: &Table, row: &Row) -> Batch {
     let columns = table.schema().columns.iter().zip(row);
     let column = |(column, value): (&ColumnSchema, &Value)| {
@@ -86,7 +93,8 @@ fn they_are_as_batches_of_one_row() {
             1 => marks.push((own.mark(), other.mark())),
             2 => {
                 if let Some((mark, also)) = marks.pop() {
-                    (own.rewind(&mark), other.rewind(&also));
+                    own.rewind(&mark);
+                    other.rewind(&also);
                 }
             }
             3 => {
@@ -111,10 +119,10 @@ fn they_are_as_batches_of_one_row() {
 #[test]
 fn what_is_refused_leaves_what_was_taken() {
     let table = table(MemoryBudget::unlimited());
-    assert!((0..3000).all(|id| append(&table, &row(id)).unwrap()));
+    assert!((0..3000).all(|id| append(&table, &numbered(id)).unwrap()));
     let null = append(&table, &[Value::Null, Value::Null, Value::Null]).unwrap_err();
     assert!(null.to_string().contains("\"id\" of table \"t\""), "{null}");
-    let clash = append(&table, &row(2999)).unwrap_err();
+    let clash = append(&table, &numbered(2999)).unwrap_err();
     assert!(clash.to_string().contains("duplicate key (id) = (2999)"), "{clash}");
     // Not open rows: another type, too few values.
     let [id, name, day] = [Value::BigInt(5000), Value::Null, Value::Null];
@@ -127,17 +135,17 @@ fn what_is_refused_leaves_what_was_taken() {
 fn they_are_there_without_memory_to_join_them() {
     let budget = MemoryBudget::new(8 << 20);
     let table = table(budget.clone());
-    assert!((0..100).all(|id| append(&table, &row(id)).unwrap()));
+    assert!((0..100).all(|id| append(&table, &numbered(id)).unwrap()));
     assert_eq!(table.row_count(), 100);
-    assert!((100..200).all(|id| append(&table, &row(id)).unwrap()));
+    assert!((100..200).all(|id| append(&table, &numbered(id)).unwrap()));
     let all = budget.reserve(budget.limit() - budget.used()).unwrap();
     assert_eq!(table.row_count(), 200);
     assert_eq!(table.snapshot().row_groups().len(), 2, "not joined");
-    let refused = (200..100_000).find_map(|id| append(&table, &row(id)).err()).unwrap();
+    let refused = (200..100_000).find_map(|id| append(&table, &numbered(id)).err()).unwrap();
     assert!(refused.to_string().contains("memory"), "{refused}");
     let rows_then = table.row_count();
     drop(all);
-    append(&table, &row(100_000)).unwrap();
+    append(&table, &numbered(100_000)).unwrap();
     assert_eq!(table.row_count(), rows_then + 1);
     assert!(
         rows(&table).iter().map(|(id, _)| *id).eq(0..=rows_then as i64),
