@@ -89,16 +89,8 @@ fn export_all(
     PyCapsule::new_with_value(py, exporter.stream_arrays(arrays.into_iter().map(Ok)), STREAM)
 }
 
-/// The stream of an object that has `__arrow_c_stream__`, or of one that has `__arrow_c_array__` alone.
+/// The stream of an object that has `__arrow_c_stream__`.
 pub fn import(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<StreamReader> {
-    let chunks;
-    let object = match object.hasattr("__arrow_c_stream__")? {
-        true => object,
-        false => {
-            chunks = py.import("inlay._tables")?.getattr("chunked")?.call1((object,))?;
-            &chunks
-        }
-    };
     let capsule = object.call_method0("__arrow_c_stream__")?;
     let capsule = capsule.cast::<PyCapsule>()?;
     // An object may give the same capsule twice, and without a GIL to two threads at once.

@@ -74,9 +74,7 @@ fn kind_of(object: &Bound<'_, PyAny>) -> Option<Kind> {
     {
         Some(Kind::Scanned)
     } else if !object.is_instance_of::<pyo3::types::PyType>()
-        && ["__arrow_c_stream__", "__arrow_c_array__"]
-            .iter()
-            .any(|name| object.hasattr(*name).unwrap_or(false))
+        && object.hasattr("__arrow_c_stream__").unwrap_or(false)
     {
         Some(Kind::Arrow)
     } else {
@@ -137,11 +135,6 @@ pub fn source(
         Some(Kind::Columns) => from_columns(py, name, object.cast::<PyDict>()?, nan),
         Some(Kind::Pandas) => from_pandas(py, name, object),
         None => {
-            let reason: Option<String> =
-                py.import("inlay._tables")?.getattr("fault_of")?.call1((object,))?.extract()?;
-            if let Some(reason) = reason {
-                return Err(misuse(py, reason));
-            }
             let class = object.get_type().fully_qualified_name()?.to_string();
             let known = "data frames of pandas and Polars, Arrow tables, readers and datasets, objects with \
                          __arrow_c_stream__ or __array_interface__, NumPy arrays, dictionaries of arrays or lists, \
@@ -175,15 +168,6 @@ fn typed_table(
     stream: StreamReader,
     words: Vec<Option<Vec<String>>>,
 ) -> PyResult<Arc<dyn TableSource>> {
-    Ok(Arc::new(arrow_table(py, name, stream, words)?))
-}
-
-fn arrow_table(
-    py: Python<'_>,
-    name: &str,
-    stream: StreamReader,
-    words: Vec<Option<Vec<String>>>,
-) -> PyResult<ArrowTable> {
     let as_enum = |words: Option<Vec<String>>| -> inlay::Result<Option<LogicalType>> {
         words.map(|words| Ok(LogicalType::Enum(Arc::new(EnumType::new(words)?)))).transpose()
     };
@@ -192,7 +176,7 @@ fn arrow_table(
         let types = words.into_iter().map(as_enum).collect::<inlay::Result<Vec<_>>>()?;
         Ok(ArrowTable::from_stream(name, stream)?.with_types(types))
     });
-    unwrapped(py, table)
+    Ok(Arc::new(unwrapped(py, table)?))
 }
 
 /// By way of pyarrow, which shares numbers and knows every dtype of pandas; without pyarrow column by column.
@@ -218,35 +202,11 @@ fn from_columns(
     // Conversions run Python code, which may change the dictionary.
     for item in columns.items().iter() {
         let (column, values): (String, Bound<'_, PyAny>) = item.extract()?;
-        let values = match arrow_values(py, &column, &values)? {
-            Some(values) => values,
-            None => values_of(py, &column, &values, nan)?,
-        };
+        let values = values_of(py, &column, &values, nan)?;
         vectors.push((column, values));
     }
     let source = ColumnSource::new(name, vectors);
     Ok(Arc::new(unwrapped(py, source)?))
-}
-
-/// A column that NumPy would have with other types or fewer digits: of Arrow, Polars, or an extension of pandas.
-fn arrow_values(py: Python<'_>, column: &str, values: &Bound<'_, PyAny>) -> PyResult<Option<SourceValues>> {
-    if values.get_type().module()?.to_string().starts_with("numpy") {
-        return Ok(None);
-    }
-    let made = py.import("inlay._tables")?.getattr("as_frame")?.call1((column, values))?;
-    if made.is_none() {
-        return Ok(None);
-    }
-    let (frame, words): (Bound<'_, PyAny>, Vec<Option<Vec<String>>>) = made.extract()?;
-    if let Ok(columns) = frame.cast::<PyDict>() {
-        return match columns.values().iter().next() {
-            Some(values) => values_of(py, column, &values, Nan::IsNull).map(Some),
-            None => Ok(None),
-        };
-    }
-    let stream = arrow::import(py, &frame)?;
-    let table = arrow_table(py, column, stream, words)?;
-    Ok(table.into_columns().into_iter().next().map(|(_, values)| values))
 }
 
 /// What NaN among floats is.

@@ -57,45 +57,6 @@ def columns_of(values: Any) -> dict[str, Any]:
     return {f"column{index}": _column(column) for index, column in enumerate(values)}
 
 
-def as_frame(name: str, values: Any) -> tuple[Any, list[list[str] | None]] | None:
-    """
-    Make a frame of one column, and the words of its ENUM, of what NumPy would have with other types or fewer digits.
-
-    That are arrays of pyarrow, series of Polars, and what pandas has types of its own for; of others None.
-    """
-    module = type(values).__module__.partition(".")[0]
-    if module == "polars" and hasattr(values, "to_frame"):
-        import polars as pl
-
-        frame = pl.DataFrame({name: values})
-        return frame, words_of(frame)
-    if module == "pyarrow" or (not hasattr(values, "dtype") and hasattr(values, "__arrow_c_array__")):
-        import pyarrow as pa
-
-        table = pa.table({name: values if module == "pyarrow" else pa.array(values)})
-        return table, words_of(table)
-    if module == "pandas" and hasattr(values, "dtype"):
-        import numpy as np
-
-        if not isinstance(values.dtype, np.dtype):
-            import pandas as pd
-
-            from inlay._frames import columns_of_pandas
-
-            made: tuple[Any, list[list[str] | None]] = columns_of_pandas(
-                pd.DataFrame({name: values.array if hasattr(values, "array") else values})
-            )
-            return made
-    return None
-
-
-def chunked(array: Any) -> Any:
-    """Make a stream of an object that is a single array of Arrow."""
-    import pyarrow as pa
-
-    return pa.chunked_array([array if isinstance(array, pa.Array) else pa.array(array)])
-
-
 def _of_records(records: Any) -> dict[str, Any]:
     names: dict[str, None] = {}
     for record in records:
@@ -104,12 +65,7 @@ def _of_records(records: Any) -> dict[str, Any]:
             raise InvalidInputException(message)
         for name in record:
             names.setdefault(str(name))
-    return {name: _column([_scalar(record.get(name)) for record in records]) for name in names}
-
-
-def _scalar(value: Any) -> Any:
-    """Make a value of Python of a scalar of Arrow."""
-    return value.as_py() if hasattr(value, "as_py") else value
+    return {name: _column([record.get(name) for record in records]) for name in names}
 
 
 def _column(values: Any) -> Any:
@@ -118,7 +74,7 @@ def _column(values: Any) -> Any:
 
     if not isinstance(values, (list, tuple)):
         return values
-    return np.fromiter(map(_scalar, values), dtype=object, count=len(values))
+    return np.fromiter(values, dtype=object, count=len(values))
 
 
 def list_of(array: Any) -> Any:
@@ -184,11 +140,6 @@ def words_of(table: Any) -> list[list[str] | None]:
         return [_enum_words(dtype) for dtype in columns.values()]
     if module == "pyarrow" and hasattr(table, "itercolumns"):
         return [_ordered_words(column) for column in table.itercolumns()]
-    if module == "pyarrow" and hasattr(table, "type") and hasattr(table.type, "id"):
-        import pyarrow as pa
-
-        # An array is a column, one of structs has as many as these have fields.
-        return [] if pa.types.is_struct(table.type) else [_ordered_words(table)]
     return []
 
 
@@ -230,25 +181,7 @@ def no_table(name: str, value: Any) -> str:
         return (
             f"the variable {name} is a str, which is no table: read_csv({name}) and the like read a file of this name"
         )
-    fault = fault_of(value)
-    if fault is not None:
-        return f"the variable {name} is a {written}, which is no table: {fault}"
     return f"the variable {name} is of type {written}, which is no table; data frames, Arrow tables and arrays are"
-
-
-def fault_of(value: Any) -> str | None:
-    """Say what keeps a dictionary from being a table."""
-    if not isinstance(value, dict):
-        return None
-    if not value:
-        return "a dictionary without keys has no columns"
-    for key, values in value.items():
-        if not isinstance(key, str):
-            return f"its key {key!r} is of type {type(key).__name__}, and names of columns are texts"
-        is_array = hasattr(values, "__array__") or hasattr(values, "__array_interface__")
-        if not is_array and not isinstance(values, (list, tuple)):
-            return f"the key {key!r} has a value of type {type(values).__name__}; columns are arrays or lists"
-    return None
 
 
 def index_hints(name: str, names: Any) -> list[tuple[str, str]]:

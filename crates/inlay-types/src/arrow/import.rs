@@ -13,7 +13,7 @@
 use super::ffi::ArrowArray;
 use super::field::{ArrowField, ArrowType, TimeUnit, child_count};
 use super::layout::{expect_layout, half_to_single, unpack_bits};
-use crate::datetime::{MICROS_PER_DAY, is_finite_timestamp, is_timestamp};
+use crate::datetime::MICROS_PER_DAY;
 use crate::value::{Interval, stored_uuid};
 use crate::view::{INLINE_LIMIT, View};
 use crate::{Bitmap, Buffer, Dictionary, Error, Heap, LogicalType, Native, PhysicalType, Result, Vector};
@@ -365,9 +365,6 @@ impl Rows<'_> {
                 self.shared(carrier)
             }
             ArrowType::Bool8 => self.converted::<i8, u8>(|byte| Some(u8::from(byte != 0))),
-            ArrowType::Timestamp { zoned: false, unit: unit @ (TimeUnit::Second | TimeUnit::Milli) } => {
-                self.moments(*unit)
-            }
             ArrowType::Timestamp { zoned: false, .. }
             | ArrowType::Timestamp { unit: TimeUnit::Micro, .. } => self.shared(PhysicalType::I64),
             ArrowType::Decimal { width_bits, precision, zeros, .. } => {
@@ -474,9 +471,6 @@ impl Rows<'_> {
             LogicalType::TimestampTz => {
                 "round it to microseconds, or take the zone away: timestamps in nanoseconds without one are TIMESTAMP_NS"
             }
-            LogicalType::TimestampS | LogicalType::TimestampMs => {
-                "moments are from 290309-12-22 (BC) to 294247-01-10; leave it out before passing it"
-            }
             _ => "round or leave it out before passing it",
         };
         Error::out_of_range(format!(
@@ -485,18 +479,6 @@ impl Rows<'_> {
             self.column.name,
             self.ty
         ))
-    }
-
-    /// Moments in larger units than microseconds, shared: each is one in microseconds, too, or infinite.
-    fn moments(self, unit: TimeUnit) -> Result<Vector> {
-        let data = self.buffer::<i64>(1)?;
-        let is_known =
-            |time: i64| !is_finite_timestamp(time) || to_micros(time, unit).is_some_and(is_timestamp);
-        let moments = data.typed::<i64>();
-        match (0..self.len).find(|&row| !is_known(moments[row]) && !self.is_null(row)) {
-            Some(row) => Err(self.unfit(row)),
-            None => Ok(self.flat(data, Heap::default())),
-        }
     }
 
     /// Times in microseconds, shared.
