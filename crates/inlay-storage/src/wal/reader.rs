@@ -25,6 +25,8 @@ struct Followed {
     identity: FileIdentity,
     file: Arc<dyn DiskFile>,
     chain: Chain,
+    /// Whether its end was found torn rather than damaged: what is lost in the middle was lost before it was opened.
+    is_torn: bool,
 }
 
 /// How far a reader came.
@@ -35,8 +37,8 @@ pub enum Poll {
     /// The log begins after what the reader knows: a checkpoint took the rest into the database file, whose newest
     /// root has to be read, and [`WalReader::advance_to`] be called with its number.
     Behind,
-    /// The log is not that of the file, or lacks what the file says it has. Both change while they are read: to be believed
-    /// when it stays so.
+    /// The log is not that of the file, lacks what the file says it has, or is damaged. It may be written to while it is
+    /// read: to be believed when it stays so.
     Unfit(Error),
 }
 
@@ -77,13 +79,26 @@ impl WalReader {
             return Ok(Poll::Behind);
         }
         let mut scanner = Scanner::new(&*open.file, &self.name, open.chain)?;
-        while let Step::Record(body) = scanner.next()? {
-            let lsn = scanner.chain.last_lsn;
-            if lsn > self.lsn {
-                visit(lsn, &body)?;
-                self.lsn = lsn;
+        loop {
+            match scanner.next()? {
+                Step::Record(body) => {
+                    let lsn = scanner.chain.last_lsn;
+                    if lsn > self.lsn {
+                        visit(lsn, &body)?;
+                        self.lsn = lsn;
+                    }
+                    open.chain = scanner.chain;
+                }
+                Step::Damaged => return Ok(Poll::Unfit(scanner.damage())),
+                Step::Incomplete => break,
             }
-            open.chain = scanner.chain;
+        }
+        if !open.is_torn {
+            match scanner.expect_torn() {
+                Ok(()) => open.is_torn = true,
+                Err(damage @ Error::Corrupt { .. }) => return Ok(Poll::Unfit(damage)),
+                Err(error) => return Err(error),
+            }
         }
         Ok(self.end("ends before them"))
     }
@@ -116,7 +131,7 @@ impl WalReader {
         let Some(header) = read_header(&*file, &self.name)? else { return Ok(None) };
         let chain = Chain::new(header);
         if self.tie.fits(&header) {
-            self.open = Some(Followed { identity: file.identity(), file, chain });
+            self.open = Some(Followed { identity: file.identity(), file, chain, is_torn: false });
             return Ok(None);
         }
         let is_blank = Scanner::new(&*file, &self.name, chain)?.is_blank()?;
