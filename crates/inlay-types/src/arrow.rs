@@ -20,6 +20,7 @@ pub mod ffi;
 pub mod field;
 pub mod import;
 mod import_nested;
+mod scalars;
 pub mod stream;
 mod strings;
 
