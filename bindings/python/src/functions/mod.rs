@@ -157,6 +157,9 @@ fn check_options(definition: &FunctionDefinition) -> Result<Options> {
         let message = format!("function \"{}\": rows = ... is for table functions", definition.name);
         return Err(Error::invalid_argument(message));
     }
+    for parameter in definition.parameters.iter().filter(|parameter| !parameter.is_table) {
+        options.style.check(&definition.name, &parameter.name, &parameter.ty)?;
+    }
     if definition.kind != FunctionKind::Scalar {
         let refuse = |what: &str| {
             let message = format!("function \"{}\": {what}; that is for scalar functions", definition.name);
@@ -252,7 +255,11 @@ fn raised(name: &str, error: PyErr) -> Error {
             let _ = error.value(py).setattr("__traceback__", traceback);
         }
     });
-    let message = message_of(name, &error);
+    caused(message_of(name, &error), error)
+}
+
+/// An error that holds the exception behind it.
+pub fn caused(message: String, error: PyErr) -> Error {
     Error::External { message, cause: Some(Cause(Arc::new(error))) }
 }
 
@@ -390,8 +397,20 @@ impl PythonFunction {
         if args.is_empty() {
             return Ok(PyTuple::empty(py));
         }
-        let stream = Bound::new(py, ArgumentStream::new(args, len, strings))?;
-        let columns = py.import("inlay._udf")?.getattr(maker)?.call1((stream,))?;
+        for (index, arg) in args.iter().enumerate() {
+            let check = self.style.check(&self.name, &format!("argument {}", index + 1), arg.ty());
+            unwrapped(py, check)?;
+        }
+        let maker = py.import("inlay._udf")?.getattr(maker)?;
+        let columns = match self.style {
+            Style::Pandas => {
+                let (args, objects) = arguments::apart(py, args)?;
+                maker.call1((Bound::new(py, ArgumentStream::new(&args, len, strings))?, objects))?
+            }
+            Style::Numpy(..) | Style::Arrow | Style::Polars | Style::Rows => {
+                maker.call1((Bound::new(py, ArgumentStream::new(args, len, strings))?,))?
+            }
+        };
         PyTuple::new(py, columns.cast::<PyList>().map_err(PyErr::from)?.iter())
     }
 
