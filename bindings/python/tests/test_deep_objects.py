@@ -45,8 +45,6 @@ def round_array():
     return value
 
 
-
-
 MADE = [lambda: deep(DEEP), lambda: in_dicts(DEEP), round_list, round_dict, round_array]
 WAYS = {
     "a parameter": lambda con, value: con.execute("SELECT ?", [value]),
