@@ -7,7 +7,9 @@ use crate::cursor::Unread;
 use crate::errors::{exception, unwrapped};
 use inlay::QueryResult;
 use inlay::types::LogicalType;
-use inlay::types::arrow::{ArrowArrayStream, ArrowField, ArrowSchema, Exporter, StreamReader, StringLayout};
+use inlay::types::arrow::{
+    ArrowArray, ArrowArrayStream, ArrowField, ArrowRecords, ArrowSchema, Exporter, StreamReader, StringLayout,
+};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
@@ -16,6 +18,10 @@ use std::ffi::CStr;
 use std::sync::{Mutex, PoisonError};
 
 const STREAM: &CStr = c"arrow_array_stream";
+/// An object may give the same capsule twice, and without a GIL to two threads at once.
+static TAKING: Mutex<()> = Mutex::new(());
+
+const ARRAY: &CStr = c"arrow_array";
 const SCHEMA: &CStr = c"arrow_schema";
 
 /// A result that Arrow libraries read.
@@ -93,14 +99,31 @@ fn export_all(
 pub fn import(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<StreamReader> {
     let capsule = object.call_method0("__arrow_c_stream__")?;
     let capsule = capsule.cast::<PyCapsule>()?;
-    // An object may give the same capsule twice, and without a GIL to two threads at once.
-    static TAKING: Mutex<()> = Mutex::new(());
     let _taking = TAKING.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
     let pointer = capsule.pointer_checked(Some(STREAM))?.cast::<ArrowArrayStream>();
     // SAFETY: a capsule of this name holds a stream, says the interface; it was made for us, and nobody else
     // moves a stream out while we do.
     let reader = unsafe { StreamReader::take(pointer.as_ptr()) };
     unwrapped(py, reader)
+}
+
+/// The array of an object that has `__arrow_c_array__`, with its field.
+pub fn import_array(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<(ArrowField, ArrowRecords)> {
+    let (schema, array): (Bound<'_, PyAny>, Bound<'_, PyAny>) =
+        object.call_method0("__arrow_c_array__")?.extract()?;
+    let schema = schema.cast::<PyCapsule>()?.pointer_checked(Some(SCHEMA))?.cast::<ArrowSchema>();
+    let array = array.cast::<PyCapsule>()?.pointer_checked(Some(ARRAY))?.cast::<ArrowArray>();
+    // SAFETY: a capsule of this name holds a schema, says the interface, and it lives as long as the capsule, which is held here.
+    let schema = unsafe { schema.as_ref() };
+    if schema.release.is_none() {
+        return Err(crate::errors::misuse(py, "an Arrow array came with a schema that was released already"));
+    }
+    let field = unwrapped(py, ArrowField::read(schema))?;
+    let _taking = TAKING.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+    // SAFETY: a capsule of this name holds an array, says the interface; it was made for us, and this thread alone moves it out.
+    let array = unwrapped(py, unsafe { ArrowArray::take(array.as_ptr()) })?;
+    let records = unwrapped(py, ArrowRecords::import(array, &field))?;
+    Ok((field, records))
 }
 
 /// How pyarrow gets the strings of a session's results: as `string`, because few of its functions take others, unless
@@ -168,20 +191,23 @@ pub fn reader<'py>(
     }
 }
 
+/// What Polars has no type for in values of a type: it panics where it is given one.
+pub fn unknown_to_polars(ty: &LogicalType) -> Option<&'static str> {
+    if ty.has_part(&|part| *part == LogicalType::Interval) {
+        return Some("INTERVAL");
+    }
+    ty.has_part(&|part| matches!(part, LogicalType::Union(_))).then_some("UNION")
+}
+
 /// A `polars.DataFrame`.
 pub fn polars<'py>(py: Python<'py>, mut rows: Unread) -> PyResult<Bound<'py, PyAny>> {
     let first = &rows.rows.first;
     let mut columns = first.names().iter().zip(first.types());
-    let is_unknown = |part: &LogicalType| matches!(part, LogicalType::Interval | LogicalType::Union(_));
-    if let Some((name, ty)) = columns.find(|(_, ty)| ty.has_part(&is_unknown)) {
-        let (what, fix) = match ty {
-            LogicalType::Interval => {
-                ("INTERVAL", format!("select epoch_us(\"{name}\"), or cast it to VARCHAR"))
-            }
-            ty if ty.has_part(&|part| *part == LogicalType::Interval) => {
-                ("INTERVAL", "cast it to VARCHAR".into())
-            }
-            _ => ("UNION", format!("select union_extract(\"{name}\", 'a member'), or cast it to VARCHAR")),
+    if let Some((name, ty, what)) = columns.find_map(|(name, ty)| Some((name, ty, unknown_to_polars(ty)?))) {
+        let fix = match ty {
+            LogicalType::Interval => format!("select epoch_us(\"{name}\"), or cast it to VARCHAR"),
+            _ if what == "INTERVAL" => "cast it to VARCHAR".to_string(),
+            _ => format!("select union_extract(\"{name}\", 'a member'), or cast it to VARCHAR"),
         };
         let error = inlay::Error::Unsupported {
             feature: format!("the {what} of \"{name}\" in a frame of Polars, which has no such type,"),

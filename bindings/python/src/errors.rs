@@ -1,9 +1,10 @@
 //! Errors of the engine as exceptions: one class for each kind.
 
-use crate::functions::cause_of;
+use crate::functions::{cause_of, caused};
 use inlay::{Error, ErrorKind};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 
 /// The class of `inlay.exceptions` for a kind of error.
 fn class_of(kind: ErrorKind) -> &'static str {
@@ -71,6 +72,33 @@ fn made(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
 /// The value of a result of the engine, or its error as an exception.
 pub fn unwrapped<T>(py: Python<'_>, result: inlay::Result<T>) -> PyResult<T> {
     result.map_err(|error| exception(py, &error))
+}
+
+/// What an object's own code gave; nothing where it failed. Ctrl-C and exits are no failures of it, and go on.
+pub fn forgiven<T>(py: Python<'_>, outcome: PyResult<T>) -> PyResult<Option<T>> {
+    match outcome {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if error.is_instance_of::<PyException>(py) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether an object has an attribute; looking may run code of its own.
+pub fn has(object: &Bound<'_, PyAny>, name: &str) -> PyResult<bool> {
+    Ok(forgiven(object.py(), object.hasattr(name))?.unwrap_or(false))
+}
+
+/// A text of Python. `to_string` would look for signals, and lose the exception that they raise.
+pub fn plain(text: &Bound<'_, PyString>) -> String {
+    text.to_string_lossy().into_owned()
+}
+
+/// An exception that code of the host raised where the engine waits for an error: what Ctrl-C raised comes out again.
+pub fn external(py: Python<'_>, what: &str, error: PyErr) -> Error {
+    if error.is_instance_of::<PyException>(py) {
+        return Error::invalid_argument(format!("{what}: {error}"));
+    }
+    caused(what.to_string(), error)
 }
 
 /// An exception for misuse of the API.

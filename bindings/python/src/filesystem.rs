@@ -1,6 +1,6 @@
 //! File systems of fsspec, for paths that begin with their protocol.
 
-use crate::errors::misuse;
+use crate::errors::{misuse, plain};
 use inlay::HostFiles;
 use pyo3::exceptions::{PyFileNotFoundError, PyPermissionError};
 use pyo3::prelude::*;
@@ -30,7 +30,7 @@ impl fmt::Debug for Fsspec {
 pub fn register(py: Python<'_>, database: &inlay::Database, object: &Bound<'_, PyAny>) -> PyResult<()> {
     for method in ["info", "glob", "cat_file", "open"] {
         if !object.hasattr(method)? {
-            let class = object.get_type().fully_qualified_name()?.to_string();
+            let class = plain(&object.get_type().fully_qualified_name()?);
             let message =
                 format!("an object of type {class} is no fsspec file system: it has no method {method}()");
             return Err(misuse(py, message));
@@ -38,7 +38,7 @@ pub fn register(py: Python<'_>, database: &inlay::Database, object: &Bound<'_, P
     }
     let protocol = object.getattr("protocol")?;
     let protocols: Vec<String> = match protocol.cast::<PyString>() {
-        Ok(one) => vec![one.to_string()],
+        Ok(one) => vec![plain(one)],
         Err(_) => protocol.extract()?,
     };
     let name = protocols.first().cloned().unwrap_or_default();

@@ -1,7 +1,7 @@
 //! What the engine asks while a statement runs: pending signals, tables that came with the statement, and Python
 //! variables that a query names as tables. Draws the progress bar on the way.
 
-use crate::errors::{exception, exception_with, unwrapped};
+use crate::errors::{exception, exception_with, plain, unwrapped};
 use crate::register::{self, Table};
 use inlay::settings::HostSettings;
 use inlay::types::{Error, Result};
@@ -226,7 +226,7 @@ impl PythonHost {
             Variable::None => return Ok(None),
         };
         // Others may run code of their own for it: a relation has its columns as attributes.
-        let module = object.get_type().module()?.to_string();
+        let module = plain(&object.get_type().module()?);
         if module.split('.').next() == Some("pandas") && object.hasattr("index")? {
             let index = object.getattr("index")?.getattr("names")?;
             let hints = py.import("inlay._tables")?.getattr("index_hints")?.call1((name, index))?;
@@ -375,7 +375,7 @@ pub fn tables_of(tables: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<(String, Ho
     let Some(tables) = tables else { return Ok(Vec::new()) };
     let table = |(name, table): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
         let table = match table.cast::<PyString>() {
-            Ok(sql) => HostTable::Query(sql.to_string()),
+            Ok(sql) => HostTable::Query(plain(sql)),
             Err(_) => HostTable::Rows(Arc::clone(&table.cast::<Table>()?.get().source)),
         };
         Ok((name.extract()?, table))
@@ -430,7 +430,7 @@ fn variable<'py>(py: Python<'py>, name: &str, everywhere: bool) -> PyResult<Vari
             for scope in scopes {
                 // What cannot be a table hides nothing: a module or function may have a table's name.
                 match lookup(&scope, name)? {
-                    Some(found) if register::is_table(&found) => return Ok(Variable::Table(found)),
+                    Some(found) if register::is_table(&found)? => return Ok(Variable::Table(found)),
                     Some(found) if matches!(other, Variable::None) => other = Variable::Other(found),
                     Some(_) | None => {}
                 }

@@ -2,7 +2,7 @@
 //!
 //! - [`connection`], [`result`]: the classes, to which `inlay._relation` adds what needs no engine. [`cursor`]: rows and columns of one result.
 //! - [`parameters`], [`rows`]: values in and out. [`numpy`], [`objects`], [`arrow`]: columns out, [`pending`]: when they are looked at.
-//!   [`register`], [`texts`], [`scanned`]: objects as tables.
+//!   [`register`], [`columns`], [`texts`], [`scanned`]: objects as tables.
 //! - [`appender`]: rows one by one. [`filesystem`]: files of fsspec.
 //! - [`functions`]: functions of Python in SQL.
 //! - [`host`]: signals and variables while a query runs. [`errors`]: SQLSTATE to exception. [`allocator`]: memory.
@@ -23,6 +23,7 @@ macro_rules! doc {
 mod allocator;
 mod appender;
 mod arrow;
+mod columns;
 mod connection;
 mod cursor;
 mod errors;

@@ -1,6 +1,7 @@
 //! Python values as SQL values: parameters, configuration, cells of object arrays.
 
-use crate::errors::{misuse, unwrapped};
+use crate::columns;
+use crate::errors::{forgiven, has, misuse, plain, unwrapped};
 use crate::host;
 use crate::stack;
 use inlay::types::datetime::{
@@ -8,6 +9,7 @@ use inlay::types::datetime::{
 };
 use inlay::types::{Decimal, Field, Interval, LogicalType, MAX_NESTING, TimeTz};
 use inlay::{ParameterShape, Parameters, Value};
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::{
     PyBool, PyByteArray, PyBytes, PyDate, PyDateAccess, PyDateTime, PyDelta, PyDeltaAccess, PyDict, PyFloat,
@@ -68,7 +70,7 @@ impl<'py> Given<'py> {
             list.iter().try_for_each(|item| read.push(py, &item))?;
         } else if given.cast::<PyMapping>().is_ok() {
             return Self::read(py, Some(py.get_type::<PyDict>().call1((given,))?.as_any()));
-        } else if is_scalar(given) || given.try_iter().is_err() {
+        } else if is_scalar(given)? || forgiven(py, given.try_iter())?.is_none() {
             read.push(py, given)?;
         } else {
             given.try_iter()?.try_for_each(|item| read.push(py, &item?))?;
@@ -189,18 +191,56 @@ fn numbered<'py>(items: &Bound<'py, PyList>) -> PyResult<Option<Vec<Bound<'py, P
     Ok(if values.is_empty() { None } else { values.into_iter().collect() })
 }
 
-fn is_scalar(object: &Bound<'_, PyAny>) -> bool {
-    object.is_instance_of::<PyString>()
+fn is_scalar(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(object.is_instance_of::<PyString>()
         || object.is_instance_of::<PyBytes>()
         || object.is_instance_of::<PyByteArray>()
         || object.is_instance_of::<PyMemoryView>()
-        || object.hasattr("item").unwrap_or(false) && !object.hasattr("__len__").unwrap_or(true)
+        || has(object, "as_py")?
+        || has(object, "item")? && !has(object, "__len__")?)
 }
 
 /// One Python value as a SQL value.
 pub fn value(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Value> {
     let mut mixture = Mixture::default();
     alone(py, object, &mut mixture)
+}
+
+/// A value of any kind; what SQL has no value for is the text that Python has for it.
+pub fn value_or_text(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Value> {
+    match value(py, object) {
+        Err(error) if !is_interrupt(py, &error)? && !has_half_character(object) => {
+            Ok(Value::Varchar(plain(&object.str()?)))
+        }
+        read => read,
+    }
+}
+
+/// Whether an exception says that the call is to end.
+fn is_interrupt(py: Python<'_>, error: &PyErr) -> PyResult<bool> {
+    let class = py.import("inlay.exceptions")?.getattr("InterruptException")?;
+    Ok(!error.is_instance_of::<PyException>(py) || error.value(py).is_instance(&class)?)
+}
+
+/// Whether a text, or one in lists and dicts of few levels, is no text of SQL.
+fn has_half_character(object: &Bound<'_, PyAny>) -> bool {
+    fn is_within(object: &Bound<'_, PyAny>, depth: usize) -> bool {
+        if let Ok(text) = object.cast::<PyString>() {
+            return text.to_cow().is_err();
+        }
+        if depth == 0 {
+            return false;
+        }
+        if let Ok(dict) = object.cast::<PyDict>() {
+            let (keys, values) = (dict.keys(), dict.values());
+            return keys.iter().chain(values.iter()).any(|item| is_within(&item, depth - 1));
+        }
+        if let Ok(list) = object.cast::<PyList>() {
+            return list.iter().any(|item| is_within(&item, depth - 1));
+        }
+        object.cast::<PyTuple>().is_ok_and(|tuple| tuple.iter().any(|item| is_within(&item, depth - 1)))
+    }
+    is_within(object, 16)
 }
 
 /// A value whose lists have one kind each.
@@ -274,7 +314,7 @@ const SHOWN: usize = 100;
 /// A text of Python, which SQL has as UTF-8.
 pub fn text_of<'a>(text: &'a Bound<'_, PyString>) -> PyResult<Cow<'a, str>> {
     text.to_cow().map_err(|_| {
-        let shown = text.repr().map(|shown| shown.to_string()).unwrap_or_default();
+        let shown = text.repr().map(|shown| plain(&shown)).unwrap_or_default();
         let shown: String = shown.chars().take(SHOWN).collect();
         let message = format!(
             "the text {shown} has half of a surrogate pair in it, which is no character: text.encode('utf-8', 'replace').decode() \
@@ -337,7 +377,7 @@ fn integer(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Value> {
         return Ok(Value::HugeInt(large));
     }
     object.extract::<u128>().map(Value::UHugeInt).map_err(|_| {
-        let shown = object.str().map(|text| text.to_string()).unwrap_or_default();
+        let shown = object.str().map(|text| plain(&text)).unwrap_or_default();
         let error = inlay::Error::out_of_range(format!("the integer {shown} does not fit into 128 bits"));
         crate::errors::exception(py, &error)
     })
@@ -404,7 +444,7 @@ fn timestamp(py: Python<'_>, moment: &Bound<'_, PyDateTime>) -> PyResult<Value> 
 /// Decimals, NumPy scalars, UUIDs, and an error for everything else.
 fn other(py: Python<'_>, object: &Bound<'_, PyAny>, mixture: &mut Mixture) -> PyResult<Value> {
     let class = object.get_type();
-    let (module, name) = (class.module()?.to_string(), class.name()?.to_string());
+    let (module, name) = (plain(&class.module()?), plain(&class.name()?));
     match (module.as_str(), name.as_str()) {
         ("decimal", "Decimal") => decimal(object),
         ("inlay.value.constant", _) => typed(py, object),
@@ -412,6 +452,9 @@ fn other(py: Python<'_>, object: &Bound<'_, PyAny>, mixture: &mut Mixture) -> Py
         (_, "NAType" | "NaTType" | "MaskedConstant") => Ok(Value::Null),
         ("numpy", "datetime64") => datetime64(py, object),
         ("numpy", "timedelta64") => timedelta64(py, object),
+        ("pyarrow.lib", _) if object.hasattr("as_py")? => {
+            columns::scalar(py, &py.import("inlay._tables")?.getattr("table_of_scalar")?.call1((object,))?)
+        }
         // Vectors of a model, as lists; masked values are None in them.
         _ if object.hasattr("dtype")? && object.hasattr("tolist")? && object.hasattr("__len__")? => {
             alone(py, &py.import("inlay._tables")?.getattr("list_of")?.call1((object,))?, mixture)
@@ -435,7 +478,7 @@ fn other(py: Python<'_>, object: &Bound<'_, PyAny>, mixture: &mut Mixture) -> Py
 
 /// An error for a value that SQL has no exact one for.
 fn unfit(py: Python<'_>, object: &Bound<'_, PyAny>, ty: &str) -> PyErr {
-    let shown = object.str().map(|text| text.to_string()).unwrap_or_default();
+    let shown = object.str().map(|text| plain(&text)).unwrap_or_default();
     let error = inlay::Error::out_of_range(format!("{ty} has no value that is exactly {shown}"));
     crate::errors::exception(py, &error)
 }
@@ -443,7 +486,9 @@ fn unfit(py: Python<'_>, object: &Bound<'_, PyAny>, ty: &str) -> PyErr {
 /// A scalar of NumPy in another unit, as its number; `None` where that is another value.
 fn in_unit(object: &Bound<'_, PyAny>, unit: &str) -> PyResult<Option<i64>> {
     // NumPy says of some overflows that they are, and wraps others.
-    let Ok(converted) = object.call_method1("astype", (unit,)) else { return Ok(None) };
+    let Some(converted) = forgiven(object.py(), object.call_method1("astype", (unit,)))? else {
+        return Ok(None);
+    };
     let back = converted.call_method1("astype", (object.getattr("dtype")?,))?;
     let is_same = back.eq(object)?;
     let number = converted.call_method1("astype", ("i8",))?.call_method0("item")?.extract()?;
@@ -521,6 +566,20 @@ pub fn value_as(py: Python<'_>, object: &Bound<'_, PyAny>, ty: &LogicalType) -> 
             let values = object.try_iter()?.map(|item| value_as(py, &item?, element));
             let values = values.collect::<PyResult<_>>()?;
             return Ok(Value::List { element: Arc::clone(element), values });
+        }
+        LogicalType::Struct(fields) => {
+            if let Ok(dict) = object.cast::<PyDict>()
+                && dict.len() == fields.len()
+            {
+                let part = |field: &Field| match dict.get_item(&*field.name)? {
+                    Some(item) => value_as(py, &item, &field.ty).map(Some),
+                    None => Ok(None),
+                };
+                let values = fields.iter().map(part).collect::<PyResult<Option<Vec<_>>>>()?;
+                if let Some(values) = values {
+                    return Ok(Value::Struct { fields: Arc::clone(fields), values });
+                }
+            }
         }
         LogicalType::Json => {
             let mut mixture = Mixture::default();

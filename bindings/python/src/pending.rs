@@ -118,7 +118,7 @@ impl PendingColumn {
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(self.array(py)?.bind(py).repr()?.to_string())
+        Ok(crate::errors::plain(&self.array(py)?.bind(py).repr()?))
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {

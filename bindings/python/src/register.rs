@@ -5,7 +5,8 @@
 #![expect(unsafe_code, reason = "memory of NumPy's arrays, kept by their owners")]
 
 use crate::arrow;
-use crate::errors::{exception, misuse, unwrapped};
+use crate::columns::column_of;
+use crate::errors::{exception, forgiven, has, misuse, plain, unwrapped};
 use crate::host::tables_of;
 use crate::parameters;
 use crate::pending::looked_at;
@@ -14,7 +15,7 @@ use crate::scanned::Scanned;
 use crate::texts;
 use inlay::settings::HostSettings;
 use inlay::types::arrow::StreamReader;
-use inlay::types::datetime::{is_finite_date, is_finite_timestamp, is_timestamp};
+use inlay::types::datetime::{is_date, is_finite_timestamp, is_timestamp};
 use inlay::types::{Bitmap, Buffer, EnumType, Heap, Interval, LogicalType, Vector, VectorBuilder};
 use inlay::{ArrowTable, ColumnSource, HostTable, QueryResult, SourceValues, TableSource, Value};
 use pyo3::prelude::*;
@@ -33,7 +34,7 @@ pub type NamedTables = Vec<(String, HostTable)>;
 
 /// The query that an `inlay.Relation` is, and the tables that it names.
 pub fn query_of(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Option<(String, NamedTables)>> {
-    if !matches!(kind_of(object), Some(Kind::Relation)) {
+    if !matches!(kind_of(object)?, Some(Kind::Relation)) {
         return Ok(None);
     }
     let view = object.call_method0(pyo3::intern!(py, "_view"))?;
@@ -42,28 +43,30 @@ pub fn query_of(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Option<(S
 }
 
 /// Whether an object can be a table.
-pub fn is_table(object: &Bound<'_, PyAny>) -> bool {
-    kind_of(object).is_some()
+pub fn is_table(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(kind_of(object)?.is_some())
 }
 
 enum Kind {
     Arrow,
+    /// An array of Arrow alone.
+    ArrowArray,
     Pandas,
     /// A dataset or scanner of pyarrow, a lazy frame of Polars.
     Scanned,
     Relation,
     Answer,
-    Columns,
     /// What `inlay._tables` makes columns of: lists, dictionaries of lists, arrays.
     Values,
 }
 
-fn kind_of(object: &Bound<'_, PyAny>) -> Option<Kind> {
+fn kind_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Kind>> {
     let class = object.get_type();
-    let module = class.module().map(|module| module.to_string()).unwrap_or_default();
-    let name = class.name().map(|name| name.to_string()).unwrap_or_default();
+    let module = class.module().map(|module| plain(&module)).unwrap_or_default();
+    let name = class.name().map(|name| plain(&name)).unwrap_or_default();
     let of = |package: &str| module == package || module.starts_with(&format!("{package}."));
-    if object.is_instance_of::<Answer>() {
+    let is_type = object.is_instance_of::<pyo3::types::PyType>();
+    Ok(if object.is_instance_of::<Answer>() {
         Some(Kind::Answer)
     } else if of("inlay") && name == "Relation" {
         Some(Kind::Relation)
@@ -73,40 +76,64 @@ fn kind_of(object: &Bound<'_, PyAny>) -> Option<Kind> {
         || of("pyarrow") && (name.ends_with("Dataset") || name == "Scanner")
     {
         Some(Kind::Scanned)
-    } else if !object.is_instance_of::<pyo3::types::PyType>()
-        && object.hasattr("__arrow_c_stream__").unwrap_or(false)
-    {
+    } else if !is_type && has(object, "__arrow_c_stream__")? {
         Some(Kind::Arrow)
+    } else if !is_type && has(object, "__arrow_c_array__")? {
+        Some(Kind::ArrowArray)
     } else {
-        values_kind(object)
-    }
+        values_kind(object)?
+    })
 }
 
-/// A dictionary of arrays, or what is made one: a dictionary of lists, a list of dictionaries or of arrays, an array.
-fn values_kind(object: &Bound<'_, PyAny>) -> Option<Kind> {
-    let is_array = |value: &Bound<'_, PyAny>| {
-        ["__array__", "__array_interface__"].iter().any(|name| value.hasattr(*name).unwrap_or(false))
-            && !value.is_instance_of::<pyo3::types::PyType>()
-    };
-    let is_list =
-        |value: &Bound<'_, PyAny>| value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>();
+/// Whether NumPy makes an array of it.
+fn is_array(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let is_one = has(value, "__array__")? || has(value, "__array_interface__")?;
+    Ok(is_one && !value.is_instance_of::<pyo3::types::PyType>())
+}
+
+fn is_list(value: &Bound<'_, PyAny>) -> bool {
+    value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>()
+}
+
+/// Whether it is a column of a dictionary.
+fn is_column(value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(is_list(value) || is_array(value)? || has(value, "__arrow_c_array__")?)
+}
+
+/// A dictionary of columns, or what is made one: a list of dictionaries or of columns, an array.
+fn values_kind(object: &Bound<'_, PyAny>) -> PyResult<Option<Kind>> {
+    let py = object.py();
     if let Ok(dict) = object.cast::<PyDict>() {
-        let (keys, values) = (dict.keys(), dict.values());
-        if dict.is_empty() || !keys.iter().all(|key| key.is_instance_of::<PyString>()) {
-            return None;
-        }
-        if values.iter().all(|value| is_array(&value)) {
-            return Some(Kind::Columns);
-        }
-        return values.iter().all(|value| is_array(&value) || is_list(&value)).then_some(Kind::Values);
+        return Ok((!dict.is_empty() && no_column(dict)?.is_none()).then_some(Kind::Values));
     }
     if is_list(object) {
-        let first = object.get_item(0).ok()?;
-        return (first.is_instance_of::<PyDict>() || is_array(&first)).then_some(Kind::Values);
+        let Some(first) = forgiven(py, object.get_item(0))? else { return Ok(None) };
+        return Ok((first.is_instance_of::<PyDict>() || is_array(&first)?).then_some(Kind::Values));
     }
-    let has_rows = || object.getattr("shape").is_ok_and(|shape| shape.len().is_ok_and(|len| len > 0));
-    let is_bare = || !object.hasattr("shape").unwrap_or(true);
-    (is_array(object) && (has_rows() || is_bare())).then_some(Kind::Values)
+    if !is_array(object)? {
+        return Ok(None);
+    }
+    let shape = forgiven(py, object.getattr_opt("shape"))?.flatten();
+    let has_rows = match shape {
+        Some(shape) => forgiven(py, shape.len())?.is_some_and(|len| len > 0),
+        None => true,
+    };
+    Ok(has_rows.then_some(Kind::Values))
+}
+
+/// What keeps a dictionary from being a table.
+fn no_column(dict: &Bound<'_, PyDict>) -> PyResult<Option<String>> {
+    for item in dict.items().iter() {
+        let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
+        if !key.is_instance_of::<PyString>() {
+            return Ok(Some(format!("its key {} is no text", plain(&key.repr()?))));
+        }
+        if !is_column(&value)? {
+            let class = plain(&value.get_type().fully_qualified_name()?);
+            return Ok(Some(format!("{} is of type {class}, which is no column", plain(&key.repr()?))));
+        }
+    }
+    Ok(None)
 }
 
 /// The object as a table that is described as `name`.
@@ -120,8 +147,9 @@ pub fn source(
     if let Ok(table) = object.cast::<Table>() {
         return Ok(Arc::clone(&table.get().source));
     }
-    match kind_of(object) {
+    match kind_of(object)? {
         Some(Kind::Arrow) => from_arrow(py, name, object),
+        Some(Kind::ArrowArray) => from_arrow_array(py, name, object),
         Some(Kind::Relation) => from_arrow(py, name, object),
         Some(Kind::Scanned) => Ok(Arc::new(Scanned::new(py, name, object)?)),
         Some(Kind::Answer) => match object.cast::<Answer>() {
@@ -129,13 +157,25 @@ pub fn source(
             Err(error) => Err(error.into()),
         },
         Some(Kind::Values) => {
+            if let Ok(dict) = object.cast::<PyDict>()
+                && !dict.values().iter().any(|values| is_list(&values))
+            {
+                return from_columns(py, name, dict, nan);
+            }
             let columns = py.import("inlay._tables")?.getattr("columns_of")?.call1((object,))?;
             from_columns(py, name, columns.cast::<PyDict>()?, nan)
         }
-        Some(Kind::Columns) => from_columns(py, name, object.cast::<PyDict>()?, nan),
         Some(Kind::Pandas) => from_pandas(py, name, object),
         None => {
-            let class = object.get_type().fully_qualified_name()?.to_string();
+            if let Ok(dict) = object.cast::<PyDict>()
+                && let Some(why) = no_column(dict)?
+            {
+                return Err(misuse(
+                    py,
+                    format!("a dictionary is a table if its values are arrays or lists: {why}"),
+                ));
+            }
+            let class = plain(&object.get_type().fully_qualified_name()?);
             let known = "data frames of pandas and Polars, Arrow tables, readers and datasets, objects with \
                          __arrow_c_stream__ or __array_interface__, NumPy arrays, dictionaries of arrays or lists, \
                          lists of dictionaries";
@@ -158,7 +198,23 @@ fn from_arrow(py: Python<'_>, name: &str, object: &Bound<'_, PyAny>) -> PyResult
     tables.getattr("note_read")?.call1((object,))?;
     let words: Vec<Option<Vec<String>>> = tables.getattr("words_of")?.call1((object,))?.extract()?;
     let stream = arrow::import(py, object)?;
+    let has_infinity: bool = tables.getattr("has_infinity")?.call1((object,))?.extract()?;
+    let stream = if has_infinity { stream } else { stream.without_infinity() };
     typed_table(py, name, stream, words)
+}
+
+/// An array alone is a column; of structs, a column for each field.
+fn from_arrow_array(py: Python<'_>, name: &str, object: &Bound<'_, PyAny>) -> PyResult<Arc<dyn TableSource>> {
+    let (field, records) = arrow::import_array(py, object)?;
+    Ok(Arc::new(unwrapped(py, ArrowTable::new(name, &field, vec![records]))?))
+}
+
+/// The ENUM of words in their order.
+pub fn enum_of(py: Python<'_>, words: Option<Vec<String>>) -> PyResult<Option<LogicalType>> {
+    let made = |words: Vec<String>| -> inlay::Result<LogicalType> {
+        Ok(LogicalType::Enum(Arc::new(EnumType::new(words)?)))
+    };
+    unwrapped(py, words.map(made).transpose())
 }
 
 /// A table of record batches; columns that have words are ENUMs of them.
@@ -168,12 +224,9 @@ fn typed_table(
     stream: StreamReader,
     words: Vec<Option<Vec<String>>>,
 ) -> PyResult<Arc<dyn TableSource>> {
-    let as_enum = |words: Option<Vec<String>>| -> inlay::Result<Option<LogicalType>> {
-        words.map(|words| Ok(LogicalType::Enum(Arc::new(EnumType::new(words)?)))).transpose()
-    };
+    let types = words.into_iter().map(|words| enum_of(py, words)).collect::<PyResult<Vec<_>>>()?;
     // Reading may run Python code of a reader on this thread.
     let table = py.detach(|| -> inlay::Result<ArrowTable> {
-        let types = words.into_iter().map(as_enum).collect::<inlay::Result<Vec<_>>>()?;
         Ok(ArrowTable::from_stream(name, stream)?.with_types(types))
     });
     Ok(Arc::new(unwrapped(py, table)?))
@@ -187,7 +240,8 @@ fn from_pandas(py: Python<'_>, name: &str, frame: &Bound<'_, PyAny>) -> PyResult
     if let Ok(columns) = columns.cast::<PyDict>() {
         return from_columns(py, name, columns, Nan::IsNull);
     }
-    let stream = arrow::import(py, &columns)?;
+    // The last moment of pandas is one like others.
+    let stream = arrow::import(py, &columns)?.without_infinity();
     typed_table(py, name, stream, words)
 }
 
@@ -202,7 +256,7 @@ fn from_columns(
     // Conversions run Python code, which may change the dictionary.
     for item in columns.items().iter() {
         let (column, values): (String, Bound<'_, PyAny>) = item.extract()?;
-        let values = values_of(py, &column, &values, nan)?;
+        let values = column_of(py, &column, &values, nan)?;
         vectors.push((column, values));
     }
     let source = ColumnSource::new(name, vectors);
@@ -293,7 +347,7 @@ fn plain_vector(
         ("m", _) => return intervals(py, column, array, &dtype),
         ("O" | "U" | "S" | "T", _) => return objects(py, column, array, &kind, is_masked, nan),
         _ => {
-            let shown = dtype.str()?.to_string();
+            let shown = plain(&dtype.str()?);
             return Err(misuse(
                 py,
                 format!("column \"{column}\" has the dtype {shown}, which SQL has no type for"),
@@ -343,7 +397,9 @@ fn not_nat(values: &[i64]) -> Option<Bitmap> {
 /// The numbers of an array of moments or lengths of time in another unit; `None` where some would be others.
 fn in_unit<'py>(array: &Bound<'py, PyAny>, unit: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
     // NumPy says of some overflows that they are, and wraps others.
-    let Ok(converted) = array.call_method1("astype", (unit,)) else { return Ok(None) };
+    let Some(converted) = forgiven(array.py(), array.call_method1("astype", (unit,)))? else {
+        return Ok(None);
+    };
     let back = converted.call_method1("astype", (array.getattr("dtype")?,))?.call_method1("view", ("i8",))?;
     // NaT is a number like others here.
     let given = array.call_method1("view", ("i8",))?;
@@ -379,7 +435,7 @@ fn moments(
         let numbers = numbers.values::<i64>();
         let day_of = |&day: &i64| match day {
             NAT => Some(0),
-            day => i32::try_from(day).ok().filter(|&day| is_finite_date(day)),
+            day => i32::try_from(day).ok().filter(|&day| is_date(day)),
         };
         let days: Option<Vec<i32>> = numbers.iter().map(day_of).collect();
         let days = days.ok_or_else(|| unfit(py, column, "DATE"))?;
@@ -452,8 +508,7 @@ fn objects(
         if missing {
             not_numbers.push(values.len());
         }
-        let value = if missing { Ok(Value::Null) } else { parameters::value(py, &item) };
-        values.push(value.or_else(|_| item.str().map(|text| Value::Varchar(text.to_string())))?);
+        values.push(if missing { Value::Null } else { parameters::value_or_text(py, &item)? });
     }
     let ty = match inlay::type_of_values(&values) {
         None if !not_numbers.is_empty() && !is_masked => LogicalType::Double,

@@ -1,7 +1,10 @@
 //! Rows as Python tuples. A column is converted a batch at a time; a dictionary's values become objects once.
 
+use crate::errors::forgiven;
 use inlay::Value;
-use inlay::types::datetime::{MICROS_PER_DAY, civil_from_days, is_finite_date, is_finite_timestamp};
+use inlay::types::datetime::{
+    MICROS_PER_DAY, civil_from_days, is_finite_date, is_finite_timestamp, is_timestamp,
+};
 use inlay::types::nearest::nearest_f64;
 use inlay::types::value::write_decimal;
 use inlay::types::{Batch, Dictionary, Interval, LogicalType, PhysicalType, TimeTz, Vector, VectorKind};
@@ -34,9 +37,9 @@ impl Shown {
 /// The zone of a name, as `zoneinfo` knows it; UTC if it does not.
 pub fn zone(py: Python<'_>, name: Option<&str>) -> PyResult<Zone> {
     let Some(name) = name.filter(|name| !name.eq_ignore_ascii_case("utc")) else { return Ok(None) };
-    match py.import("zoneinfo")?.getattr("ZoneInfo")?.call1((name,)) {
-        Ok(zone) => Ok(Some(zone.cast_into::<PyTzInfo>()?.unbind())),
-        Err(_) => Ok(None),
+    match forgiven(py, py.import("zoneinfo")?.getattr("ZoneInfo")?.call1((name,)))? {
+        Some(zone) => Ok(Some(zone.cast_into::<PyTzInfo>()?.unbind())),
+        None => Ok(None),
     }
 }
 
@@ -46,9 +49,9 @@ fn in_zone(py: Python<'_>, moment: Py<PyAny>, zone: &Py<PyTzInfo>) -> PyResult<P
     if !bound.is_instance_of::<PyDateTime>() || bound.getattr("tzinfo")?.is_none() {
         return Ok(moment);
     }
-    match bound.call_method1("astimezone", (zone,)) {
-        Ok(shown) => Ok(shown.unbind()),
-        Err(_) => Ok(moment),
+    match forgiven(py, bound.call_method1("astimezone", (zone,)))? {
+        Some(shown) => Ok(shown.unbind()),
+        None => Ok(moment),
     }
 }
 
@@ -285,13 +288,11 @@ fn at(py: Python<'_>, shown: &Shown, vector: &Vector, index: usize) -> PyResult<
         }
         LogicalType::TimestampS | LogicalType::TimestampMs | LogicalType::TimestampNs => {
             let at = vector.values::<i64>()[index];
-            let micros = match vector.logical_type() {
-                _ if !is_finite_timestamp(at) => at,
-                LogicalType::TimestampS => at.saturating_mul(1_000_000),
-                LogicalType::TimestampMs => at.saturating_mul(1000),
-                _ => return nanoseconds(py, at),
-            };
-            timestamp(py, micros, None)
+            match vector.ty() {
+                LogicalType::TimestampS => coarse(py, &Value::TimestampS(at), at, 1_000_000),
+                LogicalType::TimestampMs => coarse(py, &Value::TimestampMs(at), at, 1000),
+                _ => nanoseconds(py, at),
+            }
         }
         LogicalType::Interval => interval(py, vector.values::<Interval>()[index]),
         LogicalType::UHugeInt => vector.values::<u128>()[index].into_py_any(py),
@@ -379,11 +380,8 @@ pub fn object(py: Python<'_>, shown: &Shown, value: &Value) -> PyResult<Py<PyAny
             Ok(CLASS.import(py, "uuid", "UUID")?.call((), Some(&arguments))?.unbind())
         }
         Value::Enum { .. } | Value::Bit(_) | Value::TimeTz(_) => value.to_string().into_py_any(py),
-        Value::TimestampS(at) | Value::TimestampMs(at) if !is_finite_timestamp(*at) => {
-            timestamp(py, *at, None)
-        }
-        Value::TimestampS(at) => timestamp(py, at.saturating_mul(1_000_000), None),
-        Value::TimestampMs(at) => timestamp(py, at.saturating_mul(1_000), None),
+        Value::TimestampS(at) => coarse(py, value, *at, 1_000_000),
+        Value::TimestampMs(at) => coarse(py, value, *at, 1000),
         Value::TimestampNs(at) => nanoseconds(py, *at),
         other => match Vector::from_sql_values(other.logical_type(), std::slice::from_ref(other)) {
             Ok(vector) => at(py, shown, &vector, 0),
@@ -452,6 +450,15 @@ fn timestamp(py: Python<'_>, micros: i64, zone: Option<&Bound<'_, PyTzInfo>>) ->
     let (hour, minute, second, micro) = clock(micros.rem_euclid(MICROS_PER_DAY));
     let moment = PyDateTime::new(py, year, month as u8, day as u8, hour, minute, second, micro, zone)?;
     Ok(moment.into_any().unbind())
+}
+
+/// A moment in units of so many microseconds, which reach farther than those: one beyond is a text.
+fn coarse(py: Python<'_>, value: &Value, at: i64, micros: i64) -> PyResult<Py<PyAny>> {
+    match at.checked_mul(micros).filter(|&at| is_timestamp(at)) {
+        Some(at) => timestamp(py, at, None),
+        None if is_finite_timestamp(at) => value.to_string().into_py_any(py),
+        None => timestamp(py, at, None),
+    }
 }
 
 /// A datetime has no nanoseconds: a moment that has some is a text.

@@ -4,6 +4,7 @@
 //! happens in `inlay._scans`. The engine filters again, so that leaving a condition out is never wrong.
 
 use crate::arrow;
+use crate::errors::external;
 use crate::rows;
 use inlay::types::Error;
 use inlay::{ArrowStreamTable, ArrowTable, TableSource, Value};
@@ -47,6 +48,9 @@ impl Scanned {
             let (rows, has_all): (Bound<'_, PyAny>, bool) =
                 read.call1((self.object.bind(py), names, conditions, any_of))?.extract()?;
             let stream = arrow::import(py, &rows)?;
+            let has_infinity: bool =
+                py.import("inlay._tables")?.getattr("has_infinity")?.call1((&rows,))?.extract()?;
+            let stream = if has_infinity { stream } else { stream.without_infinity() };
             let columns =
                 if has_all { request.columns.clone() } else { (0..request.columns.len()).collect() };
             Ok(ArrowStreamTable::new(self.name.as_str(), stream).map(|table| (table, columns)))
@@ -110,9 +114,9 @@ impl TableSource for Scanned {
     }
 
     fn scan(&self, request: inlay::ScanRequest) -> inlay::Result<Box<dyn inlay::SourceScan>> {
-        let (table, columns) = self
-            .read(&request)
-            .map_err(|error| Error::invalid_argument(format!("cannot read {}: {error}", self.name)))??;
+        let (table, columns) = self.read(&request).map_err(|error| {
+            Python::attach(|py| external(py, &format!("cannot read {}", self.name), error))
+        })??;
         let found = table.columns();
         for (&place, &index) in columns.iter().zip(&request.columns) {
             let expected = &self.columns()[index];

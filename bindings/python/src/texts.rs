@@ -11,13 +11,14 @@
 
 #![expect(unsafe_code, reason = "texts of Python objects are made in place")]
 
+use crate::errors::external;
 use crate::parameters;
 use inlay::types::view::HeapBuilder;
-use inlay::types::{Bitmap, Buffer, Error, LogicalType, Result, Vector, View};
+use inlay::types::{Bitmap, Buffer, LogicalType, Result, Vector, View};
 use inlay::{DeferredColumn, Value};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PySlice, PyString};
+use pyo3::types::{PyList, PySlice};
 use std::ops::Range;
 use std::ptr::NonNull;
 
@@ -81,7 +82,7 @@ impl DeferredColumn for Texts {
 
     fn values(&self, rows: Range<usize>) -> Result<Vector> {
         let read = Python::attach(|py| self.read(self.array.bind(py), rows));
-        read.map_err(|error| Error::invalid_argument(format!("cannot read an array of texts: {error}")))
+        read.map_err(|error| Python::attach(|py| external(py, "cannot read an array of texts", error)))
     }
 }
 
@@ -191,11 +192,9 @@ fn mixed(py: Python<'_>, objects: &Bound<'_, PyList>) -> PyResult<Vector> {
         let view = match kind_of(py, object.as_ptr()) {
             Kind::Text(bytes) => Some(heap.push(bytes)),
             Kind::Missing => None,
-            Kind::Other => match parameters::value(py, &object) {
-                Ok(Value::Null) => None,
-                Ok(value) => Some(heap.push(value.to_string().as_bytes())),
-                Err(error) if object.is_instance_of::<PyString>() => return Err(error),
-                Err(_) => Some(heap.push(object.str()?.to_string_lossy().as_bytes())),
+            Kind::Other => match parameters::value_or_text(py, &object)? {
+                Value::Null => None,
+                value => Some(heap.push(value.to_string().as_bytes())),
             },
         };
         nulls.extend(view.is_none().then_some(row));

@@ -108,8 +108,6 @@ OUT: dict[str, Callable[[inlay.Connection, str], Table]] = {
 INFINITE = {(ty, f"'{sign}infinity'") for ty in VALUES if ty[:4] in ("DATE", "TIME") for sign in ("", "-")}
 MONTHS = {("INTERVAL", "'1 month'")}
 NOT_NUMBERS = {("REAL", "'nan'"), ("DOUBLE", "'nan'")}
-# Arrow has no offset for a time of day: it is the time on the clock.
-CLOCK = {("TIMETZ", value) for value in VALUES["TIMETZ"]}
 CHANGES: dict[str, set[tuple[str, str]]] = {
     "fetchall": INFINITE | MONTHS,
     "fetchone": INFINITE | MONTHS,
@@ -120,10 +118,10 @@ CHANGES: dict[str, set[tuple[str, str]]] = {
     "pandas": MONTHS | NOT_NUMBERS,
     "pandas with objects": MONTHS | NOT_NUMBERS,
     "pandas with Arrow": MONTHS | NOT_NUMBERS,
-    "arrow": CLOCK,
-    "batches": CLOCK,
-    "stream": CLOCK,
-    "polars": CLOCK,
+    "arrow": set(),
+    "batches": set(),
+    "stream": set(),
+    "polars": set(),
 }
 
 # What a way has no value for and refuses.

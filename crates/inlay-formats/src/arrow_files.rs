@@ -6,6 +6,7 @@
 use crate::files::{Files, First, Seekable};
 use crate::parquet::bridge;
 use crate::per_file::{PerFile, check_alike};
+use crate::quiet::caught;
 use crate::remote::shown;
 use crate::stored::{NOTE, Restored, noted};
 use crate::{arrow_check, ranges};
@@ -21,7 +22,6 @@ use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::fmt;
 use std::io::{BufReader, Read, Seek};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// The function, under one of its names.
@@ -82,7 +82,7 @@ fn malformed(path: &str, message: impl fmt::Display) -> Error {
 
 /// Runs a call into the arrow crates, which may panic on damaged files.
 fn guarded<T>(path: &str, call: impl FnOnce() -> std::result::Result<T, ArrowError>) -> Result<T> {
-    ranges::telling(|| match catch_unwind(AssertUnwindSafe(call)) {
+    ranges::telling(|| match caught(call) {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(error)) => Err(malformed(path, format!("the Arrow file cannot be read: {error}"))),
         Err(_) => Err(malformed(path, "the Arrow file is damaged: reading it failed an internal check")),

@@ -32,6 +32,7 @@ pub mod option_text;
 pub mod parquet;
 mod paths;
 mod per_file;
+mod quiet;
 mod ranges;
 mod rejects;
 pub mod remote;

@@ -21,6 +21,7 @@ pub mod field;
 pub mod import;
 mod import_nested;
 mod layout;
+mod scalars;
 pub mod stream;
 mod strings;
 

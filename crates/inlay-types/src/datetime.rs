@@ -140,6 +140,21 @@ pub const fn is_timestamp(micros: i64) -> bool {
     micros >= TIMESTAMP_MIN && micros < TIMESTAMP_INFINITY
 }
 
+/// Whether a number is a moment, or infinity, of a type that counts so many units a second. TIMESTAMP_S and TIMESTAMP_MS reach as far
+/// as DATE does, TIMESTAMP_NS as far as 64 bits do.
+#[inline(always)]
+pub const fn is_moment(at: i64, units_per_second: i64) -> bool {
+    let (first, end) = match units_per_second {
+        1 | 1000 => {
+            let (day, days) = (86_400 * units_per_second, DATE_INFINITY as i64);
+            ((1 - days) * day, days * day)
+        }
+        1_000_000_000 => (-TIMESTAMP_INFINITY, TIMESTAMP_INFINITY),
+        _ => (TIMESTAMP_MIN, TIMESTAMP_INFINITY),
+    };
+    (at >= first && at < end) || !is_finite_timestamp(at)
+}
+
 /// Whether days are a finite DATE: 5877642-06-25 (BC) to 5881580-07-10.
 #[inline(always)]
 pub const fn is_date(days: i32) -> bool {

@@ -45,7 +45,7 @@ def columns_of(values: Any) -> dict[str, Any]:
     import numpy as np
 
     if isinstance(values, dict):
-        return {name: _column(column) for name, column in values.items()}
+        return {str(name): _column(column) for name, column in values.items()}
     if isinstance(values, (list, tuple)) and isinstance(values[0], dict):
         return _of_records(values)
     if not isinstance(values, (list, tuple)):
@@ -58,14 +58,76 @@ def columns_of(values: Any) -> dict[str, Any]:
 
 
 def _of_records(records: Any) -> dict[str, Any]:
-    names: dict[str, None] = {}
+    keys: dict[Any, None] = {}
     for record in records:
         if not isinstance(record, dict):
             message = f"a list is a table if all its elements are dictionaries; one is of type {type(record).__name__}"
             raise InvalidInputException(message)
-        for name in record:
-            names.setdefault(str(name))
-    return {name: _column([record.get(name) for record in records]) for name in names}
+        keys.update(dict.fromkeys(record))
+    for key in keys:
+        if not isinstance(key, str):
+            raise InvalidInputException(
+                f"the key {key!r} of a dictionary in the list is no text, and would name a column: str() makes it one"
+            )
+    return {key: _column([record.get(key) for record in records]) for key in keys}
+
+
+#: A column by way of Arrow, or None; else the array; the words of an ENUM; whether its last moment is infinity.
+_Made = tuple[Any, Any, "list[str] | None", bool]
+
+
+def arrow_column(name: str, values: Any) -> _Made:
+    """
+    Make a table of the one column that an array of Arrow, Polars or pandas is.
+
+    Arrays of other packages, and those of pandas that NumPy has as they are, stay arrays.
+    """
+    module = type(values).__module__.partition(".")[0]
+    if getattr(values, "ndim", 1) != 1:
+        return None, values, None, True
+    if module == "pandas":
+        return _of_pandas(name, values)
+    if module == "polars" and hasattr(values, "to_frame"):
+        frame = values.to_frame("column") if not values.name else values.to_frame()
+        return frame, None, words_of(frame)[0], False
+    if module != "pyarrow" and not any(hasattr(values, f"__arrow_c_{form}__") for form in ("array", "stream")):
+        return None, values, None, True
+    try:
+        import pyarrow as pa
+    except ModuleNotFoundError:
+        return None, values, None, True
+    if module != "pyarrow":
+        values = pa.chunked_array(values) if hasattr(values, "__arrow_c_stream__") else pa.array(values)
+    if not isinstance(values, (pa.Array, pa.ChunkedArray)):
+        raise InvalidInputException(f'column "{name}" is of type {type(values).__qualname__}, which is no column')
+    table = pa.table({"column": values})
+    return table, None, words_of(table)[0], True
+
+
+def _of_pandas(name: str, values: Any) -> _Made:
+    import numpy as np
+    import pandas as pd
+
+    if isinstance(values.dtype, np.dtype):
+        return None, values, None, True
+    from inlay._frames import columns_of_pandas
+
+    made, words = columns_of_pandas(pd.Series(values, copy=False).to_frame("column"))
+    if isinstance(made, dict):
+        return None, made["column"], None, True
+    return made, None, words[0], False
+
+
+def table_of_scalar(scalar: Any) -> Any:
+    """Make a table of a scalar of pyarrow."""
+    import pyarrow as pa
+
+    return pa.table({"value": pa.repeat(scalar, 1)})
+
+
+def has_infinity(table: Any) -> bool:
+    """Whether the last date and moment of a table mean infinity, as Arrow's do where the engine wrote them."""
+    return type(table).__module__.partition(".")[0] != "polars"
 
 
 def _column(values: Any) -> Any:
@@ -181,7 +243,19 @@ def no_table(name: str, value: Any) -> str:
         return (
             f"the variable {name} is a str, which is no table: read_csv({name}) and the like read a file of this name"
         )
+    if isinstance(value, dict):
+        return f"the variable {name} is a dict, which is a table only if {_why_no_columns(value)}"
     return f"the variable {name} is of type {written}, which is no table; data frames, Arrow tables and arrays are"
+
+
+def _why_no_columns(values: dict[Any, Any]) -> str:
+    forms = ("__array__", "__array_interface__", "__arrow_c_array__")
+    for key, value in values.items():
+        if not isinstance(key, str):
+            return f"its keys are texts; {key!r} is none"
+        if not isinstance(value, (list, tuple)) and not any(hasattr(value, form) for form in forms):
+            return f"its values are arrays or lists; {key!r} is of type {type(value).__qualname__}"
+    return "it has a column"
 
 
 def index_hints(name: str, names: Any) -> list[tuple[str, str]]:

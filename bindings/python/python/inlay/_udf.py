@@ -294,8 +294,13 @@ def arrow_columns(stream: Any) -> list[Any]:
     return list(pyarrow.table(stream).columns)
 
 
-def pandas_columns(stream: Any) -> list[Any]:
-    """Make Series of pandas of rows; integers and booleans with NULLs stay what they are."""
+def pandas_columns(stream: Any, objects: dict[int, Any]) -> list[Any]:
+    """
+    Make Series of pandas of rows; integers and booleans with NULLs stay what they are.
+
+    Some come as arrays of `objects`, by their places.
+    """
+    import numpy
     import pandas
     import pyarrow
 
@@ -304,7 +309,12 @@ def pandas_columns(stream: Any) -> list[Any]:
         pyarrow.bool_(): pandas.BooleanDtype(),
     }
     columns = arrow_columns(stream)
-    return [column.to_pandas(types_mapper=nullable.get if column.null_count else None) for column in columns]
+    return [
+        pandas.Series(numpy.ma.getdata(objects[index]), dtype=object)
+        if index in objects
+        else column.to_pandas(types_mapper=nullable.get if column.null_count else None)
+        for index, column in enumerate(columns)
+    ]
 
 
 def polars_columns(stream: Any) -> list[Any]:
@@ -315,8 +325,12 @@ def polars_columns(stream: Any) -> list[Any]:
     return columns
 
 
-def result(value: Any) -> tuple[str, Any]:
-    """Say what a function gave: ``array`` of one dimension, ``list``, ``arrow`` (a stream) or ``scalar``."""
+def result(value: Any, objects: bool) -> tuple[str, Any]:
+    """
+    Say what a function gave: ``array`` of one dimension, ``list``, ``arrow`` (a stream) or ``scalar``.
+
+    Series of objects stay `objects` if they are of a type that Arrow makes something else of.
+    """
     if isinstance(value, (list, tuple)):
         return "list", list(value)
     module = type(value).__module__.partition(".")[0]
@@ -329,7 +343,7 @@ def result(value: Any) -> tuple[str, Any]:
         import pyarrow
 
         if isinstance(value, pyarrow.Scalar):
-            return "scalar", value.as_py()
+            return "scalar", value
         if hasattr(value, "schema"):
             # A table or a batch of one column is that column.
             if value.num_columns != 1:
@@ -339,6 +353,8 @@ def result(value: Any) -> tuple[str, Any]:
             value = value.column(0)
         return "arrow", pyarrow.table({"result": value})
     if module == "pandas" and hasattr(value, "to_numpy"):
+        if objects and getattr(getattr(value, "dtype", None), "kind", None) == "O":
+            return "array", value.to_numpy()
         import pyarrow
 
         return "arrow", pyarrow.table({"result": pyarrow.Array.from_pandas(value)})

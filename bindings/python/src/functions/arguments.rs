@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyCapsule, PyList, PySlice};
+use pyo3::types::{PyCapsule, PyDict, PyList, PySlice};
 use std::any::Any;
 
 /// A vector as a NumPy array or scalar.
@@ -152,6 +152,28 @@ pub fn lists<'py>(py: Python<'py>, args: &[Vector], len: usize) -> PyResult<Vec<
         PyList::new(py, objects)
     };
     args.iter().map(column).collect()
+}
+
+/// Whether values of a type come and go as Python's objects where pandas is: Arrow's would lose an offset, the dict of a map or what
+/// a union holds.
+pub fn are_objects(ty: &LogicalType) -> bool {
+    use LogicalType as T;
+    ty.has_part(&|part| matches!(part, T::TimeTz | T::Map(_) | T::Union(_)))
+}
+
+/// The vectors, with nothing in the place of those whose values are to be objects, and these by their places.
+pub fn apart<'py>(py: Python<'py>, args: &[Vector]) -> PyResult<(Vec<Vector>, Bound<'py, PyDict>)> {
+    let (mut rest, objects) = (Vec::with_capacity(args.len()), PyDict::new(py));
+    for (index, arg) in args.iter().enumerate() {
+        if are_objects(arg.ty()) {
+            let array = array(py, &arg.flatten(), Decimals::Objects, Strings::Objects)?;
+            objects.set_item(index, array)?;
+            rest.push(Vector::nulls(LogicalType::Integer, arg.len()));
+        } else {
+            rest.push(arg.clone());
+        }
+    }
+    Ok((rest, objects))
 }
 
 /// Vectors that an Arrow library takes as one record batch.

@@ -157,6 +157,9 @@ fn check_options(definition: &FunctionDefinition) -> Result<Options> {
         let message = format!("function \"{}\": rows = ... is for table functions", definition.name);
         return Err(Error::invalid_argument(message));
     }
+    for parameter in definition.parameters.iter().filter(|parameter| !parameter.is_table) {
+        options.style.check(&definition.name, &parameter.name, &parameter.ty)?;
+    }
     if definition.kind != FunctionKind::Scalar {
         let refuse = |what: &str| {
             let message = format!("function \"{}\": {what}; that is for scalar functions", definition.name);
@@ -252,7 +255,11 @@ fn raised(name: &str, error: PyErr) -> Error {
             let _ = error.value(py).setattr("__traceback__", traceback);
         }
     });
-    let message = message_of(name, &error);
+    caused(message_of(name, &error), error)
+}
+
+/// An error that holds the exception behind it.
+pub fn caused(message: String, error: PyErr) -> Error {
     Error::External { message, cause: Some(Cause(Arc::new(error))) }
 }
 
@@ -390,27 +397,21 @@ impl PythonFunction {
         if args.is_empty() {
             return Ok(PyTuple::empty(py));
         }
-        self.check_layout(args).map_err(|error| exception(py, &error))?;
-        let stream = Bound::new(py, ArgumentStream::new(args, len, strings))?;
-        let columns = py.import("inlay._udf")?.getattr(maker)?.call1((stream,))?;
+        for (index, arg) in args.iter().enumerate() {
+            let check = self.style.check(&self.name, &format!("argument {}", index + 1), arg.ty());
+            unwrapped(py, check)?;
+        }
+        let maker = py.import("inlay._udf")?.getattr(maker)?;
+        let columns = match self.style {
+            Style::Pandas => {
+                let (args, objects) = arguments::apart(py, args)?;
+                maker.call1((Bound::new(py, ArgumentStream::new(&args, len, strings))?, objects))?
+            }
+            Style::Numpy(..) | Style::Arrow | Style::Polars | Style::Rows => {
+                maker.call1((Bound::new(py, ArgumentStream::new(args, len, strings))?,))?
+            }
+        };
         PyTuple::new(py, columns.cast::<PyList>().map_err(PyErr::from)?.iter())
-    }
-
-    /// Fails at an argument of a type that a library does not have, or has without a part of its values.
-    fn check_layout(&self, args: &[Vector]) -> Result<()> {
-        use LogicalType as T;
-        let is_polars = matches!(self.style, Style::Polars);
-        let is_lost = |ty: &T| *ty == T::TimeTz || (is_polars && matches!(ty, T::Interval | T::Union(_)));
-        let Some(arg) = args.iter().find(|arg| arg.ty().has_part(&is_lost)) else { return Ok(()) };
-        let library = if is_polars { "Polars" } else { "Arrow" };
-        Err(Error::Unsupported {
-            feature: format!(
-                "an argument of type {} for function \"{}\", of which {library} has no such type,",
-                arg.ty(),
-                self.name
-            ),
-            alternative: Some("cast it to VARCHAR, or make the function one of type 'native'".to_string()),
-        })
     }
 
     fn check_nulls(&self, vector: Vector) -> std::result::Result<Vector, Failure> {

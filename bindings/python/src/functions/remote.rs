@@ -4,6 +4,7 @@ use super::aggregate::Form;
 use super::style::Parallel;
 use super::workers::{Source, Spec, Workers};
 use super::{PythonFunction, raised};
+use crate::errors::plain;
 use inlay::Volatility;
 use inlay::external::FunctionDefinition;
 use inlay::types::error::Cause;
@@ -132,7 +133,9 @@ impl Remote {
                 let (kind, data) = packed.call1((&function.name, &function.callable))?.extract()?;
                 Ok(Source::Callable { kind, data })
             })
-            .map_err(|error| Python::attach(|py| error.value(py).to_string()))?,
+            .map_err(|error| {
+                Python::attach(|py| error.value(py).str().map_or_else(|_| String::new(), |text| plain(&text)))
+            })?,
         };
         Ok(Spec {
             number: self.number,

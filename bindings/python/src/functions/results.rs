@@ -6,6 +6,7 @@
 
 #![expect(unsafe_code, reason = "arrays of the Arrow C interface come back")]
 
+use super::arguments::are_objects;
 use super::{PythonFunction, Style, items, owned};
 use crate::arrow;
 use crate::parameters;
@@ -76,7 +77,8 @@ impl<'py> Given<'_, 'py> {
         {
             return Ok(vector);
         }
-        let normal = py.import("inlay._udf")?.getattr("result")?.call1((&self.value,))?;
+        let objects = are_objects(self.returns());
+        let normal = py.import("inlay._udf")?.getattr("result")?.call1((&self.value, objects))?;
         let (kind, object): (String, Bound<'py, PyAny>) = normal.extract()?;
         let is_same = object.is(&self.value);
         match kind.as_str() {
@@ -181,6 +183,9 @@ impl<'py> Given<'_, 'py> {
 
     /// An object as a value of the declared type.
     pub fn typed(&self, py: Python<'py>, object: &Bound<'py, PyAny>, row: Option<usize>) -> Outcome<Value> {
+        if has_inner_map(self.returns()) {
+            return Ok(parameters::value_as(py, object, self.returns())?);
+        }
         let natural = match (self.returns(), object.cast::<PyDict>()) {
             (LogicalType::Map(types), Ok(dict)) => self.map(py, dict, types, row)?,
             _ => parameters::value(py, object)?,
@@ -275,6 +280,15 @@ impl<'py> Given<'_, 'py> {
             None => String::new(),
         };
         Error::external(format!("function \"{name}\" gave {shown}{place}; that is no {returns}")).into()
+    }
+}
+
+/// Whether a dict may be a map inside of what is given, where it would be taken for a struct.
+fn has_inner_map(ty: &LogicalType) -> bool {
+    let has_map = |ty: &LogicalType| ty.has_part(&|part| matches!(part, LogicalType::Map(_)));
+    match ty {
+        LogicalType::Map(types) => has_map(&types.0) || has_map(&types.1),
+        ty => has_map(ty),
     }
 }
 

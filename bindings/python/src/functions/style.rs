@@ -1,7 +1,8 @@
 //! What the options of a definition say: what a function is called with, and where it runs.
 
+use crate::arrow::unknown_to_polars;
 use crate::numpy::{Decimals, Strings};
-use inlay::types::{Error, Result};
+use inlay::types::{Error, LogicalType, Result};
 
 /// What a function is called with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +31,23 @@ pub enum Parallel {
 pub struct Options {
     pub style: Style,
     pub parallel: Parallel,
+}
+
+impl Style {
+    /// Fails if what a function is called with has no type for a parameter of type `ty`, or a column.
+    pub fn check(self, function: &str, parameter: &str, ty: &LogicalType) -> Result<()> {
+        match (self, unknown_to_polars(ty)) {
+            (Self::Polars, Some(what)) => Err(Error::Unsupported {
+                feature: format!(
+                    "the {what} of \"{parameter}\" for function \"{function}\" as Polars', which has no such type,"
+                ),
+                alternative: Some(
+                    "let it be called with 'numpy', 'arrow' or 'pandas', or with VARCHAR".to_string(),
+                ),
+            }),
+            (Self::Numpy(..) | Self::Arrow | Self::Pandas | Self::Polars | Self::Rows, _) => Ok(()),
+        }
+    }
 }
 
 impl Options {

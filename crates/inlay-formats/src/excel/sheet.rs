@@ -4,11 +4,11 @@ use super::Options;
 use super::cell::{Cell, Shape};
 use super::directory::kept_size;
 use crate::files::{Files, First, Seekable};
+use crate::quiet::caught;
 use crate::ranges;
 use calamine::{CellErrorType, DataRef, Reader, Xlsx};
 use inlay_types::{Error, Result, limits};
 use std::io::BufReader;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// Rows and columns of the largest sheet.
@@ -102,9 +102,9 @@ pub(crate) const TABLE_NAME: &str = "inlay_table";
 pub(super) fn walk(files: &Arc<Files>, path: &str, sheet: Option<&str>, take: TakeRow<'_>) -> Result<Walked> {
     // Opened here for the errors of files that are not there.
     let file = files.seekable(path, First::End)?;
-    let call = AssertUnwindSafe(|| walk_file(path, file, sheet, take));
+    let call = || walk_file(path, file, sheet, take);
     ranges::telling(|| {
-        catch_unwind(call).unwrap_or_else(|_| {
+        caught(call).unwrap_or_else(|_| {
             Err(malformed(path, "the file is damaged: reading it failed an internal check"))
         })
     })

@@ -20,6 +20,7 @@ mod select;
 use crate::files::{Files, First};
 use crate::option_text::{boolean, columns_of as columns_of_option, integer, text, unknown_option};
 use crate::per_file::{PerFile, ROW_NUMBER, check_alike, field_id_name};
+use crate::quiet::caught;
 use crate::ranges::{self, RangeSource};
 use crate::remote::shown;
 use crate::stored::{NOTE, Restored, noted, restores};
@@ -35,7 +36,6 @@ use parquet::basic::Type as PhysicalType;
 use parquet::schema::types::{SchemaDescriptor, Type};
 use prune::Bounds;
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// `read_parquet`, under one of its names.
@@ -203,7 +203,7 @@ fn encrypted(path: &str) -> Error {
 /// Runs a call into the parquet crate, which may panic on damaged files.
 fn guarded<T>(path: &str, call: impl FnOnce() -> Result<T>) -> Result<T> {
     ranges::telling(|| {
-        catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|_| {
+        caught(call).unwrap_or_else(|_| {
             Err(malformed(path, "the file is damaged: reading it failed an internal check"))
         })
     })

@@ -302,7 +302,7 @@ impl FileWriter for CsvWriter {
 
     fn write(&mut self, batches: &[Batch], parallel: Parallel<'_>) -> Result<()> {
         let Self { target, file, rules, types, .. } = self;
-        file.push_made((parallel, target), batches.len(), |index| rules.lines(&batches[index], types))?;
+        file.push_rows((parallel, target), batches, |_, batch| rules.lines(batch, types))?;
         self.rows += batches.iter().map(|batch| batch.len() as u64).sum::<u64>();
         Ok(())
     }

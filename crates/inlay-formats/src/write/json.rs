@@ -53,13 +53,13 @@ impl FileWriter for JsonWriter {
         let around = if self.array { (BETWEEN, "") } else { ("", "\n") };
         let Self { target, file, objects, types, .. } = self;
         let is_first = self.array && self.rows == 0;
-        file.push_made((parallel, target), batches.len(), |index| {
-            let (batch, mut text) = (&batches[index], Vec::new());
+        file.push_rows((parallel, target), batches, |number, batch| {
+            let mut text = Vec::new();
             for (column, ty) in batch.columns().iter().zip(&*types) {
                 column.expect_type(ty)?;
             }
             objects.write(batch, around, &mut text)?;
-            if is_first && batches[..index].iter().all(|before| before.is_empty()) {
+            if is_first && number == 0 {
                 text.drain(..BETWEEN.len().min(text.len()));
             }
             Ok(text)

@@ -6,7 +6,7 @@ use crate::input::Compression;
 use crate::option_text::{integer, text};
 use inlay_types::limits;
 use inlay_types::size_limit::OutputFile;
-use inlay_types::{Error, Result, Value};
+use inlay_types::{Batch, Error, Reservation, Result, Value};
 use parking_lot::Mutex;
 use std::io::{BufWriter, Write};
 
@@ -82,7 +82,51 @@ impl Packing {
 #[derive(Debug)]
 pub(super) struct TextFile {
     output: Mutex<Output>,
-    waiting: Vec<Vec<u8>>,
+    waiting: Vec<Text>,
+}
+
+/// A text that is counted while it waits.
+#[derive(Debug, Default)]
+struct Text {
+    bytes: Vec<u8>,
+    _held: [Option<Reservation>; 2],
+}
+
+/// Bytes of texts that all threads make at once, or this part of the budget; and into how many parts these are cut.
+const MADE_AT_ONCE: u64 = 16 << 20;
+const MADE_PART: u64 = 16;
+const PARTS: usize = 8;
+
+fn made_at_once() -> usize {
+    let budget = limits::current().map(|limits| limits.budget.limit() / MADE_PART);
+    budget.map_or(MADE_AT_ONCE, |part| part.min(MADE_AT_ONCE)) as usize
+}
+
+/// What the values of a batch take as texts, about: a value that many rows share is written for each.
+fn size_of(batch: &Batch) -> usize {
+    let size = |total: usize, column: &inlay_types::Vector| {
+        total.saturating_add(column.text_size()).saturating_add(column.len().saturating_mul(8))
+    };
+    batch.columns().iter().fold(0, size)
+}
+
+/// The batches that have rows, in parts of about so many bytes, with their sizes.
+fn parts_of(batches: &[Batch], part_size: usize) -> Vec<(Batch, usize)> {
+    let mut parts = Vec::with_capacity(batches.len());
+    for batch in batches {
+        let (len, size) = (batch.len(), size_of(batch));
+        if size <= part_size {
+            parts.extend((len > 0).then(|| (batch.clone(), size)));
+            continue;
+        }
+        let rows = (len / size.div_ceil(part_size)).max(1);
+        for from in (0..len).step_by(rows) {
+            let part = batch.slice(from, rows.min(len - from));
+            let size = size_of(&part);
+            parts.push((part, size));
+        }
+    }
+    parts
 }
 
 impl TextFile {
@@ -92,20 +136,51 @@ impl TextFile {
 
     /// Bytes that were appended and not written yet, before they are packed.
     pub fn waiting(&self) -> u64 {
-        self.waiting.iter().map(|text| text.len() as u64).sum()
+        self.waiting.iter().map(|text| text.bytes.len() as u64).sum()
     }
 
     /// Appends a text.
-    pub fn push(&mut self, text: Vec<u8>) {
-        self.waiting.push(text);
+    pub fn push(&mut self, bytes: Vec<u8>) {
+        self.waiting.push(Text { bytes, ..Text::default() });
+    }
+
+    /// Appends the texts that `make` gives for parts of the batches, which it is told the number of: few at a time, and what was made
+    /// is written before more is.
+    pub fn push_rows(
+        &mut self,
+        to: (Parallel<'_>, &Target),
+        batches: &[Batch],
+        make: impl Fn(usize, &Batch) -> Result<Vec<u8>> + Sync,
+    ) -> Result<()> {
+        let most = made_at_once();
+        let (parts, mut from) = (parts_of(batches, (most / PARTS).max(1)), 0);
+        while from < parts.len() {
+            let mut size = 0usize;
+            let fits = |(_, part): &&(Batch, usize)| {
+                let is_first = size == 0;
+                size = size.saturating_add(*part);
+                is_first || size <= most
+            };
+            let some = &parts[from..from + parts[from..].iter().take_while(fits).count()];
+            self.push_made(to, some.len(), |index| {
+                let (part, size) = &some[index];
+                // Before it is made, and what it is more.
+                let asked = limits::hold(*size)?;
+                let bytes = make(from + index, part)?;
+                let more = limits::hold(bytes.len().saturating_sub(*size))?;
+                Ok(Text { bytes, _held: [asked, more] })
+            })?;
+            from += some.len();
+        }
+        Ok(())
     }
 
     /// Appends the texts that `make` gives for the numbers below `count`.
-    pub fn push_made(
+    fn push_made(
         &mut self,
         (parallel, target): (Parallel<'_>, &Target),
         count: usize,
-        make: impl Fn(usize) -> Result<Vec<u8>> + Sync,
+        make: impl Fn(usize) -> Result<Text> + Sync,
     ) -> Result<()> {
         let before = std::mem::take(&mut self.waiting);
         let output = &self.output;
@@ -115,9 +190,9 @@ impl TextFile {
                 // The system may let writers wait for the disk.
                 before.iter().try_for_each(|text| {
                     limits::check()?;
-                    output.lock().write(text).map_err(|error| target.error(&error))
+                    output.lock().write(&text.bytes).map_err(|error| target.error(&error))
                 })?;
-                Ok(Vec::new())
+                Ok(Text::default())
             }
         })?;
         self.waiting = texts.split_off(1);
@@ -127,7 +202,7 @@ impl TextFile {
     /// Completes the file.
     pub fn finish(self) -> std::io::Result<()> {
         let mut output = self.output.into_inner();
-        self.waiting.iter().try_for_each(|text| output.write(text))?;
+        self.waiting.iter().try_for_each(|text| output.write(&text.bytes))?;
         output.finish()
     }
 }

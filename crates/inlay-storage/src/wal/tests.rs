@@ -48,6 +48,20 @@ fn disk_with(bytes: &[u8]) -> Arc<dyn Disk> {
     disk
 }
 
+/// What a reader finds in a log.
+fn read(disk: &Arc<dyn Disk>) -> Result<Vec<u64>> {
+    let mut seen = Vec::new();
+    let end = WalReader::open(disk, Some(path()), Tie::of(ID, 0)).poll(&mut |lsn, found| {
+        assert_eq!(found, body(lsn));
+        seen.push(lsn);
+        Ok(())
+    });
+    match end? {
+        Poll::Unfit(error) => Err(error),
+        Poll::UpTo(_) | Poll::Behind => Ok(seen),
+    }
+}
+
 /// A log with `count` records, without most of the zeroes at its end.
 fn log_of(count: u64) -> Vec<u8> {
     let disk = memory();
@@ -184,6 +198,11 @@ fn any_flipped_byte_is_detected_or_without_effect() {
                 let mut flipped = bytes.clone();
                 flipped[at] ^= mask;
                 disk.open(path(), OpenMode::Truncate).unwrap().write_at(&flipped, 0).unwrap();
+                let as_read = read(&disk);
+                assert!(
+                    !matches!(&as_read, Ok(seen) if seen.len() as u64 != count),
+                    "byte {at} of {count} records"
+                );
                 match open(&disk, 0) {
                     Ok((_, seen)) => assert_eq!(seen.len() as u64, count, "byte {at} of {count} records"),
                     Err(Error::Corrupt { .. }) => detected += 1,
@@ -200,10 +219,13 @@ fn a_log_cut_anywhere_is_a_prefix() {
     let bytes = log_of(9);
     let mut last = 0;
     for size in 0..=bytes.len() {
-        let seen = match open(&disk_with(&bytes[..size]), 0) {
+        let disk = disk_with(&bytes[..size]);
+        let as_read = read(&disk).unwrap();
+        let seen = match open(&disk, 0) {
             Ok((_, seen)) => seen,
             Err(error) => panic!("cut at {size}: {error}"),
         };
+        assert_eq!(as_read, seen);
         assert_eq!(seen, (1..=seen.len() as u64).collect::<Vec<_>>());
         assert!(seen.len() >= last);
         last = seen.len();
@@ -220,7 +242,9 @@ fn a_lost_sector_behind_which_others_were_acknowledged_is_detected() {
     for sector in 0..sectors {
         let mut lost = bytes.clone();
         lost[4096 + sector * 512..][..512].fill(0);
-        match open(&disk_with(&lost), 0) {
+        let disk = disk_with(&lost);
+        assert!(matches!(read(&disk), Err(Error::Corrupt { .. })));
+        match open(&disk, 0) {
             Ok((_, seen)) => panic!("sector {sector}: {} records", seen.len()),
             Err(Error::Corrupt { .. }) => detected += 1,
             Err(error) => panic!("sector {sector}: {error}"),

@@ -256,7 +256,11 @@ pub(super) fn format_of(ty: &LogicalType, strings: StringLayout) -> String {
         LogicalType::Real => "f",
         LogicalType::Double => "g",
         LogicalType::Decimal { precision, scale } => return format!("d:{precision},{scale}"),
-        LogicalType::Varchar | LogicalType::Json | LogicalType::Uuid | LogicalType::Bit => match strings {
+        LogicalType::Varchar
+        | LogicalType::Json
+        | LogicalType::Uuid
+        | LogicalType::Bit
+        | LogicalType::TimeTz => match strings {
             StringLayout::View => "vu",
             StringLayout::Utf8 => "u",
             StringLayout::LargeUtf8 => "U",
@@ -267,7 +271,7 @@ pub(super) fn format_of(ty: &LogicalType, strings: StringLayout) -> String {
             StringLayout::LargeUtf8 => "Z",
         },
         LogicalType::Date => "tdD",
-        LogicalType::Time | LogicalType::TimeTz => "ttu",
+        LogicalType::Time => "ttu",
         LogicalType::Timestamp => "tsu:",
         LogicalType::Interval => "tin",
         LogicalType::TimestampS => "tss:",
@@ -329,13 +333,10 @@ fn flat_column(vector: &Vector, strings: StringLayout) -> Result<FlatColumn> {
             vector.data().clone()
         }
         LogicalType::Interval => nanoseconds(vector)?,
-        // The time on the clock; Arrow has no offset for it.
-        LogicalType::TimeTz => {
-            let micros = |&stored: &i64| crate::TimeTz::from_stored(stored).micros;
-            Buffer::from_vec(vector.values::<i64>().iter().map(micros).collect::<Vec<i64>>())
+        // Bits have a padding in front, which is nothing for others, and Arrow's times have no offset.
+        LogicalType::Uuid | LogicalType::Bit | LogicalType::TimeTz => {
+            return flat_column(&texts(vector), strings);
         }
-        // Bits have a padding in front, which is nothing for others.
-        LogicalType::Uuid | LogicalType::Bit => return flat_column(&texts(vector), strings),
         LogicalType::Varchar | LogicalType::Json | LogicalType::Blob => {
             let buffers = string_buffers(vector, strings)?;
             return Ok(column(std::iter::once(validity).chain(buffers.into_iter().map(Some)).collect()));

@@ -27,6 +27,18 @@ pub enum TimeUnit {
     Nano,
 }
 
+impl TimeUnit {
+    /// How many there are in a second.
+    pub(super) const fn per_second(self) -> i64 {
+        match self {
+            Self::Second => 1,
+            Self::Milli => 1000,
+            Self::Micro => 1_000_000,
+            Self::Nano => 1_000_000_000,
+        }
+    }
+}
+
 /// An Arrow type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ArrowType {
@@ -128,6 +140,8 @@ pub struct ArrowField {
     pub ty: ArrowType,
     /// What values are made of: fields, elements, the values of a dictionary; empty for others.
     pub children: Vec<ArrowField>,
+    /// Whether the last number of dates and moments means infinity, which some producers do not know.
+    pub has_infinity: bool,
 }
 
 impl ArrowField {
@@ -150,7 +164,7 @@ impl ArrowField {
         if let Some(values) = unsafe { schema.dictionary.as_ref() } {
             let values = Self::read_at(values, depth + 1)?;
             ty = ArrowType::Dictionary(Box::new(ty), Box::new(values.ty.clone()));
-            return Ok(Self { name, ty, children: vec![values] });
+            return Ok(Self { name, ty, children: vec![values], has_infinity: true });
         }
         if let Some(extension) = schema.metadata_value("ARROW:extension:name") {
             ty = ty.extended(&extension);
@@ -161,7 +175,14 @@ impl ArrowField {
                 children.push(Self::read_at(child(schema, index)?, depth + 1)?);
             }
         }
-        Ok(Self { name, ty, children })
+        Ok(Self { name, ty, children, has_infinity: true })
+    }
+
+    /// The field of a producer for which the last date and moment are ones like others.
+    pub(super) fn without_infinity(mut self) -> Self {
+        self.has_infinity = false;
+        self.children = self.children.into_iter().map(Self::without_infinity).collect();
+        self
     }
 
     /// The logical type that a column of this field gets; `Unsupported` names column and type when there is none.

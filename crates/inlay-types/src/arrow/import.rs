@@ -12,8 +12,9 @@
 
 use super::ffi::ArrowArray;
 use super::field::{ArrowField, ArrowType, TimeUnit, child_count};
-use super::layout::{expect_layout, half_to_single, unpack_bits};
-use crate::datetime::MICROS_PER_DAY;
+use super::layout::{expect_layout, unpack_bits};
+use super::scalars::{half_to_single, time_of_day, to_micros};
+use crate::datetime::{is_date, is_finite_date, is_finite_timestamp, is_moment, is_timestamp};
 use crate::value::{Interval, stored_uuid};
 use crate::view::{INLINE_LIMIT, View};
 use crate::{Bitmap, Buffer, Dictionary, Error, Heap, LogicalType, Native, PhysicalType, Result, Vector};
@@ -193,6 +194,7 @@ pub struct ArrowColumn {
     pub(super) name: String,
     pub(super) ty: ArrowType,
     logical: Result<LogicalType>,
+    has_infinity: bool,
     pub(super) shape: Shape,
     /// Rows that a parent's offset skips.
     pub(super) start: usize,
@@ -244,6 +246,7 @@ impl ArrowColumn {
             name: field.name.clone(),
             ty: field.ty.clone(),
             logical: field.logical_type(),
+            has_infinity: field.has_infinity,
             children,
             shape,
             start,
@@ -360,13 +363,22 @@ impl Rows<'_> {
                 let bytes = unpack_bits(&bits, self.len);
                 Ok(self.flat(Buffer::from_vec(bytes), Heap::default()))
             }
-            ArrowType::Int(_) | ArrowType::Float32 | ArrowType::Float64 | ArrowType::Date32 => {
+            ArrowType::Int(_) | ArrowType::Float32 | ArrowType::Float64 => {
                 let carrier = self.ty.physical();
                 self.shared(carrier)
             }
             ArrowType::Bool8 => self.converted::<i8, u8>(|byte| Some(u8::from(byte != 0))),
-            ArrowType::Timestamp { zoned: false, .. }
-            | ArrowType::Timestamp { unit: TimeUnit::Micro, .. } => self.shared(PhysicalType::I64),
+            ArrowType::Date32 => {
+                let has_infinity = self.column.has_infinity;
+                self.checked(move |&days: &i32| is_date(days) || has_infinity && !is_finite_date(days))
+            }
+            ArrowType::Timestamp { zoned: false, unit }
+            | ArrowType::Timestamp { unit: unit @ TimeUnit::Micro, .. } => {
+                let (units, has_infinity) = (unit.per_second(), self.column.has_infinity);
+                self.checked(move |&at: &i64| {
+                    is_moment(at, units) && (has_infinity || is_finite_timestamp(at))
+                })
+            }
             ArrowType::Decimal { width_bits, precision, zeros, .. } => {
                 self.decimal(*width_bits, *precision, *zeros)
             }
@@ -383,7 +395,7 @@ impl Rows<'_> {
             // Milliseconds of whole days, says the format.
             ArrowType::Date64 => self.converted::<i64, i32>(|millis| {
                 (millis % 86_400_000 == 0).then_some(())?;
-                i32::try_from(millis / 86_400_000).ok()
+                i32::try_from(millis / 86_400_000).ok().filter(|&days| is_date(days))
             }),
             ArrowType::Time32(unit) => {
                 let unit = *unit;
@@ -396,7 +408,7 @@ impl Rows<'_> {
             }
             ArrowType::Timestamp { unit, .. } => {
                 let unit = *unit;
-                self.converted::<i64, i64>(move |time| to_micros(time, unit))
+                self.converted::<i64, i64>(move |time| to_micros(time, unit).filter(|&at| is_timestamp(at)))
             }
             ArrowType::Duration(unit) => {
                 let unit = *unit;
@@ -450,6 +462,20 @@ impl Rows<'_> {
         Ok(self.flat(data, Heap::default()))
     }
 
+    /// Values that lie as ours do, if each is one of the type.
+    fn checked<T: Native>(self, is_valid: impl Fn(&T) -> bool) -> Result<Vector> {
+        let data = self.buffer::<T>(1)?;
+        let values = &data.typed::<T>()[..self.len];
+        // Without a branch, as a bad one is rare.
+        if !values.iter().fold(true, |all, value| all & is_valid(value)) {
+            let is_bad = |&(row, value): &(usize, &T)| !is_valid(value) && !self.is_null(row);
+            if let Some((row, _)) = values.iter().enumerate().find(is_bad) {
+                return Err(self.unfit(row));
+            }
+        }
+        Ok(self.flat(data, Heap::default()))
+    }
+
     fn converted<S: Native, T: Native>(self, convert: impl Fn(S) -> Option<T>) -> Result<Vector> {
         let source = self.buffer::<S>(1)?;
         let mut target = Vec::with_capacity(self.len);
@@ -467,9 +493,13 @@ impl Rows<'_> {
 
     /// An error for a value that the column's type does not keep as it is.
     fn unfit(&self, row: usize) -> Error {
+        let is_coarse = !matches!(self.column.ty, ArrowType::Timestamp { unit: TimeUnit::Nano, .. });
         let fix = match self.ty {
-            LogicalType::TimestampTz => {
+            LogicalType::TimestampTz if !is_coarse => {
                 "round it to microseconds, or take the zone away: timestamps in nanoseconds without one are TIMESTAMP_NS"
+            }
+            LogicalType::TimestampNs => {
+                "convert it to microseconds, which reach farther, or leave it out before passing it"
             }
             _ => "round or leave it out before passing it",
         };
@@ -755,21 +785,6 @@ fn same_view(left: &View, right: &View) -> bool {
 fn narrow<T: Native + TryFrom<i128>>(values: &[i128]) -> Option<Buffer> {
     let values: Option<Vec<T>> = values.iter().map(|&value| T::try_from(value).ok()).collect();
     values.map(Buffer::from_vec)
-}
-
-/// A time of day, up to the end of the day.
-fn time_of_day(micros: i64) -> Option<i64> {
-    (0..=MICROS_PER_DAY).contains(&micros).then_some(micros)
-}
-
-/// The same in microseconds, if it is a whole number of them.
-fn to_micros(time: i64, unit: TimeUnit) -> Option<i64> {
-    match unit {
-        TimeUnit::Second => time.checked_mul(1_000_000),
-        TimeUnit::Milli => time.checked_mul(1000),
-        TimeUnit::Micro => Some(time),
-        TimeUnit::Nano => (time % 1000 == 0).then_some(time / 1000),
-    }
 }
 
 fn interval(months: i32, days: i32, micros: i64) -> Interval {

@@ -162,6 +162,12 @@ impl StreamReader {
         Self::new(unsafe { ArrowArrayStream::take(source) }?)
     }
 
+    /// The stream of a producer that has no infinite dates: the last number of their types is refused, as it would become infinity.
+    pub fn without_infinity(mut self) -> Self {
+        self.field = self.field.without_infinity();
+        self
+    }
+
     /// The type of the stream's arrays.
     pub fn field(&self) -> &ArrowField {
         &self.field

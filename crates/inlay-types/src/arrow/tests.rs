@@ -179,7 +179,9 @@ fn codes_outside_of_the_dictionary_are_refused_unless_null() {
             name: String::new(),
             ty: ArrowType::Views(LogicalType::Varchar),
             children: Vec::new(),
+            has_infinity: true,
         }],
+        has_infinity: true,
     };
     for (null, fits) in [(1, true), (0, false)] {
         let validity = Bitmap::from_fn(2, |row| row != null);
@@ -198,7 +200,7 @@ fn other_units_and_widths_are_converted() {
     let read = |ty: LogicalType, raw: Buffer, len: usize, as_type: ArrowType| {
         let vector = Vector::flat(ty.clone(), len, raw, None, Heap::default());
         let array = Exporter::new(&names(1), &[ty]).column(0, &vector).unwrap();
-        let field = ArrowField { name: "t".into(), ty: as_type, children: Vec::new() };
+        let field = ArrowField { name: "t".into(), ty: as_type, children: Vec::new(), has_infinity: true };
         ArrowRecords::import(array.into_array(), &field).unwrap().columns()[0].vector(0, len)
     };
     let long = |value: i64| Buffer::copy_of(&[value]);
@@ -236,14 +238,19 @@ fn other_units_and_widths_are_converted() {
     let numbers = Buffer::copy_of(&[-5i128, -1, i128::MAX, 0, 0, 1]);
     let vector = Vector::flat(LogicalType::HugeInt, 6, numbers, None, Heap::default());
     let array = Exporter::new(&names(1), &[LogicalType::HugeInt]).column(0, &vector).unwrap();
-    let field = ArrowField { name: "w".into(), ty: wide, children: Vec::new() };
+    let field = ArrowField { name: "w".into(), ty: wide, children: Vec::new(), has_infinity: true };
     let records = ArrowRecords::import(array.into_array(), &field).unwrap();
     let column = &records.columns()[0];
     let five = Value::Decimal { unscaled: -5, precision: 38, scale: 1 };
     assert_eq!(column.vector(0, 1).unwrap().get(0), five);
     // More than 38 digits, with and without the high half.
     assert!(column.vector(1, 1).is_err() && column.vector(2, 1).is_err());
-    let list = ArrowField { name: "l".into(), ty: ArrowType::Other("list".into()), children: Vec::new() };
+    let list = ArrowField {
+        name: "l".into(),
+        ty: ArrowType::Other("list".into()),
+        children: Vec::new(),
+        has_infinity: true,
+    };
     let message = list.logical_type().unwrap_err().to_string();
     assert!(message.contains("\"l\"") && message.contains("list"), "{message}");
 }

@@ -79,22 +79,16 @@ impl Run<'_> {
         let context = self.context();
         let parallel =
             |count: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)| context.parallel(count, work);
-        let most = (context.budget.limit() / WRITTEN_PART).clamp(1, WRITTEN_AT_ONCE) as usize;
+        let most = (context.budget.limit() / WRITTEN_PART).min(WRITTEN_AT_ONCE) as usize;
         let mut rows = inlay_exec::stream(&query, &context)?;
         let (mut batches, mut size) = (Vec::new(), 0);
         while let Some(batch) = rows.next_batch()? {
             self.given.interrupt.check()?;
-            // Texts that rows share are written as often as rows have them.
-            let written = rows_size(batch.columns(), batch.len()).max(batch.text_size());
-            let rows_at_once = batch.len().div_ceil(written.div_ceil(most).max(1)).max(1);
-            for from in (0..batch.len()).step_by(rows_at_once) {
-                let part = batch.slice(from, rows_at_once.min(batch.len() - from));
-                size += rows_size(part.columns(), part.len()).max(part.text_size());
-                batches.push(part);
-                if size >= most {
-                    writer.write(&std::mem::take(&mut batches), &parallel)?;
-                    size = 0;
-                }
+            size += rows_size(batch.columns(), batch.len());
+            batches.push(batch);
+            if size >= most {
+                writer.write(&std::mem::take(&mut batches), &parallel)?;
+                size = 0;
             }
         }
         writer.write(&batches, &parallel)?;
