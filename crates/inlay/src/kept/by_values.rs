@@ -110,14 +110,9 @@ impl Point {
         let Action::Insert { checks, returning: None } = &self.action else { return Ok(None) };
         let Some(values) = self.values(run) else { return Ok(None) };
         let has_values = self.program.is_none() && checks.is_empty();
-        let value = |output: &'_ Output| match output {
-            Output::Literal(_, value) => Ok(value),
-            Output::Operand(operand, _) => operand.value(&values),
-            Output::Column(_) | Output::Computed(_) => Err(Error::internal("a row without a value")),
-        };
         let (made, row): (Vec<Value>, Vec<&Value>);
         if has_values {
-            row = self.outputs.iter().map(value).collect::<Result<_>>()?;
+            row = self.outputs.iter().map(|output| known(output, &values)).collect::<Result<_>>()?;
         } else {
             let rows = self.batch(Vec::new(), &values, 1, self.read())?;
             let Some(columns) = unless_defect(self.outputs(&rows, &values))? else { return Ok(None) };
@@ -132,6 +127,15 @@ impl Point {
         }
         run.session.kept_runs.fetch_add(1, Ordering::Relaxed);
         Ok(Some(QueryResult::changed(1)))
+    }
+}
+
+/// What an output is that needs no row.
+fn known<'a>(output: &'a Output, values: &'a Values) -> Result<&'a Value> {
+    match output {
+        Output::Literal(_, value) => Ok(value),
+        Output::Operand(operand, _) => operand.value(values),
+        Output::Column(_) | Output::Computed(_) => Err(Error::internal("a row without a value")),
     }
 }
 
