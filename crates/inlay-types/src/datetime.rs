@@ -144,13 +144,13 @@ pub const fn is_timestamp(micros: i64) -> bool {
 /// as DATE does, TIMESTAMP_NS as far as 64 bits do.
 #[inline(always)]
 pub const fn is_moment(at: i64, units_per_second: i64) -> bool {
-    let (first, end) = match units_per_second {
-        1 | 1000 => {
-            let (day, days) = (86_400 * units_per_second, DATE_INFINITY as i64);
-            ((1 - days) * day, days * day)
-        }
-        1_000_000_000 => (-TIMESTAMP_INFINITY, TIMESTAMP_INFINITY),
-        _ => (TIMESTAMP_MIN, TIMESTAMP_INFINITY),
+    let (first, end) = if units_per_second <= 1000 {
+        let (day, days) = (86_400 * units_per_second, DATE_INFINITY as i64);
+        ((1 - days) * day, days * day)
+    } else if units_per_second == MICROS_PER_SECOND {
+        (TIMESTAMP_MIN, TIMESTAMP_INFINITY)
+    } else {
+        (-TIMESTAMP_INFINITY, TIMESTAMP_INFINITY)
     };
     (at >= first && at < end) || !is_finite_timestamp(at)
 }
