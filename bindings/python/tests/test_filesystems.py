@@ -166,3 +166,17 @@ def test_fsspec_itself(con: inlay.Connection) -> None:
         assert con.sql("FROM 'memory://inlay/*/x.parquet'").fetchall() == [(42,)]
     finally:
         memory.rm("/inlay", recursive=True)
+
+
+def test_export_is_to_local_folders(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    fsspec = pytest.importorskip("fsspec")
+    monkeypatch.chdir(tmp_path)
+    with inlay.connect() as con:
+        con.execute("CREATE TABLE t AS SELECT 1 a")
+        con.register_filesystem(fsspec.filesystem("memory"))
+        for place in ("memory://exported", "s3://bucket/exported"):
+            with pytest.raises(
+                inlay.NotImplementedException, match="which is no local folder, is not available; export to"
+            ):
+                con.execute(f"EXPORT DATABASE '{place}'")
+    assert list(tmp_path.iterdir()) == [] and fsspec.filesystem("memory").find("/exported") == []

@@ -165,7 +165,7 @@ impl Files {
     }
 
     /// Whether a path names no file of the disk.
-    pub(crate) fn is_elsewhere(&self, path: &str) -> bool {
+    pub fn is_elsewhere(&self, path: &str) -> bool {
         is_url(path) || self.hosts.of(path).is_some()
     }
 

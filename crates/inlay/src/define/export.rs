@@ -90,6 +90,13 @@ impl Run<'_> {
         self.ask(Door::MakeFolder(directory))?;
         let contents = self.contents(database)?;
         let files = self.database.settings().files();
+        if files.is_elsewhere(directory) {
+            // The scripts would be written to a local folder of that name, and the rows elsewhere.
+            return Err(Error::Unsupported {
+                feature: format!("EXPORT DATABASE to '{directory}', which is no local folder,"),
+                alternative: Some("export to a local one and copy that, or COPY each table".to_string()),
+            });
+        }
         files.access().make_folders(directory)?;
         let mut scripts = Scripts::default();
         contents.write_schema(&mut scripts)?;
