@@ -133,3 +133,10 @@ def test_quartiles_of_whole_numbers_are_rounded_alike(con: Any) -> None:
     assert con.execute(query).fetchone() == ("9223372036854775806", "9223372036854775806", "9223372036854775807")
     query = "SELECT q25, q50 FROM (SUMMARIZE SELECT i FROM (VALUES (18446744073709551615::UBIGINT)) t(i))"
     assert con.execute(query).fetchone() == ("18446744073709551615", "18446744073709551615")
+
+
+def test_a_function_of_the_program_is_no_macro(con: Any) -> None:
+    con.create_function("dbl", lambda x: x * 2, ["BIGINT"], "BIGINT")
+    with pytest.raises(inlay.Error, match='"dbl" does not exist.*belongs to the program.*remove_function'):
+        con.execute("DROP FUNCTION dbl")
+    con.remove_function("dbl")

@@ -210,8 +210,16 @@ impl Binder<'_> {
         found.ok_or_else(|| {
             let known = catalog.definitions(kind, &self.current_database());
             let near = near_names(name.last(), known.iter().map(|known| known.name.as_str()));
-            let message = undefined(kind.name(), &name.to_string(), &near);
-            self.at(Error::bind(message), name.pos())
+            let error = Error::bind(undefined(kind.name(), &name.to_string(), &near));
+            let of_host = catalog.host_function_names().iter().any(|known| same_name(known, name.last()));
+            let is_callable = matches!(kind, DefinitionKind::Macro | DefinitionKind::Function);
+            self.at(
+                match of_host && is_callable {
+                    true => error.with_hint("a function of this name belongs to the program, which takes it back by remove_function"),
+                    false => error,
+                },
+                name.pos(),
+            )
         })
     }
 
