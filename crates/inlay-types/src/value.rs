@@ -581,7 +581,8 @@ mod tests {
             }
         }
         // The even one, as DuckDB and Python do.
-        assert_eq!(Value::Double(8_865_327_411_216.312_5).to_string(), "8865327411216.312");
-        assert_eq!(Value::Double(8_865_327_411_216.437_5).to_string(), "8865327411216.438");
+        let sixteenths = |count: i64| Value::Double(count as f64 / 16.0).to_string();
+        assert_eq!(sixteenths(8_865_327_411_216 * 16 + 5), "8865327411216.312");
+        assert_eq!(sixteenths(8_865_327_411_216 * 16 + 7), "8865327411216.438");
     }
 }

@@ -24,7 +24,7 @@ mod turns;
 mod watch;
 pub mod workers;
 
-use crate::errors::{exception, unwrapped};
+use crate::errors::unwrapped;
 use aggregate::{Form, PythonAggregate};
 use arguments::ArgumentStream;
 use calls::Call;

@@ -477,7 +477,7 @@ mod tests {
 
     fn check(text: &str, ty: &LogicalType) -> bool {
         let fits = [Fit::ALL_KEYS, Fit::ALL_FIELDS, Fit::PARTS];
-        fits.into_iter().map(|fit| check_fit(text, ty, fit)).last() == Some(true)
+        fits.into_iter().fold(false, |_, fit| check_fit(text, ty, fit))
     }
 
     fn check_fit(text: &str, ty: &LogicalType, fit: Fit) -> bool {

@@ -79,7 +79,7 @@ impl Binder<'_> {
         let indexes = self.taken_indexes(&database, &mut schema, beside);
         let replaces = create.on_existing == OnExisting::Replace;
         // Only then: all tables are looked through.
-        let referring = replaces.then(|| self.referring(&database, &schema.name)).unwrap_or_default();
+        let referring = if replaces { self.referring(&database, &schema.name) } else { Vec::new() };
         let other = referring.into_iter().find(|(table, _)| !same_name(&table.name, &schema.name));
         if let Some((referring, index)) = other {
             let key = &referring.table.schema().foreign_keys[index].name;
