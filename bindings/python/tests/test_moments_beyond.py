@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -130,3 +131,30 @@ def test_seconds_and_milliseconds_beyond_python_are_texts(con: inlay.Connection)
     for ty, shown in (("TIMESTAMP_S", "5000000-01-01 00:00:00"), ("TIMESTAMP_MS", "5000000-01-01 00:00:00")):
         assert con.sql(f"SELECT d::{ty}, [d::{ty}] FROM t").fetchall() == [(shown, [shown])]
         assert con.sql(f"SELECT DATE '2024-01-01'::{ty}").fetchone() == (datetime.datetime(2024, 1, 1),)
+
+
+@pytest.mark.parametrize("dictionary", [True, False])
+@pytest.mark.parametrize(
+    ("ty", "number"),
+    [
+        *((pa.timestamp("ms"), number) for number in (2**62, DAYS * DAY * 1000, -(2**63))),
+        *((pa.timestamp("us"), number) for number in (-(2**63), 2 - 2**63)),
+        (pa.timestamp("us", "UTC"), -(2**63)),
+        (pa.timestamp("ns"), -(2**63)),
+        (pa.date32(), -(2**31)),
+        (pa.time64("us"), -1),
+        (pa.time64("us"), DAY * 1_000_000 + 1),
+    ],
+)
+def test_what_is_beyond_in_a_file_is_refused(
+    con: inlay.Connection, tmp_path: Path, ty: Any, number: int, dictionary: bool
+) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path, kept = tmp_path / "beyond.parquet", tmp_path / "kept.parquet"
+    for name, values in ((path, [0, number]), (kept, [0, None, LAST if ty.bit_width == 64 else DAYS])):
+        raw = pa.array(values, pa.int64() if ty.bit_width == 64 else pa.int32()).view(ty)
+        parquet.write_table(pa.table({"a": raw}), name, use_dictionary=dictionary)
+    with pytest.raises(inlay.Error, match="cannot hold"):
+        con.sql(f"FROM '{path}'").fetchall()
+    if not pa.types.is_time(ty):
+        assert con.sql(f"SELECT count(a), max(a)::VARCHAR FROM '{kept}'").fetchone() == (2, "infinity")

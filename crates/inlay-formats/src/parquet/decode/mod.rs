@@ -16,7 +16,8 @@ mod runs;
 
 use super::pages::{Chunk, Refusal};
 use crate::ranges::RangeSource;
-use inlay_types::{Bitmap, Buffer, Dictionary, Error, Heap, LogicalType, PhysicalType, Vector, View};
+use inlay_types::datetime::{MICROS_PER_DAY, MICROS_PER_SECOND, is_date, is_finite_date, is_moment};
+use inlay_types::{Bitmap, Buffer, Dictionary, Error, Heap, LogicalType, Native, PhysicalType, Vector, View};
 use number::{BigEndian, Float32, Float64, Int32, Int64, Number, Unsigned32, Unsigned64};
 use page::{DataPage, check_text, views_of};
 use parquet::basic::{Encoding, Type};
@@ -139,6 +140,29 @@ fn is_known(encoding: Encoding, ty: Type) -> bool {
     }
 }
 
+/// Whether all values are ones of the type: of dates and times some numbers are none, as the arrow reader finds as well.
+fn is_within(vector: &Vector) -> bool {
+    let moments = |units: i64| all(vector, move |at: i64| is_moment(at, units));
+    match vector.ty() {
+        LogicalType::Date => all(vector, |days: i32| is_date(days) || !is_finite_date(days)),
+        LogicalType::Time => all(vector, |time: i64| (0..=MICROS_PER_DAY).contains(&time)),
+        LogicalType::TimestampMs => moments(1000),
+        LogicalType::Timestamp | LogicalType::TimestampTz => moments(MICROS_PER_SECOND),
+        LogicalType::TimestampNs => moments(1_000_000_000),
+        ty => *ty != LogicalType::TimestampS || moments(1),
+    }
+}
+
+fn all<T: Native>(vector: &Vector, is_valid: impl Fn(T) -> bool) -> bool {
+    if !vector.is_flat() {
+        return all(&vector.flatten(), is_valid);
+    }
+    let values = vector.values::<T>();
+    // Without a branch, as a bad one is rare; below a NULL is anything.
+    values.iter().fold(true, |all, &value| all & is_valid(value))
+        || values.iter().enumerate().all(|(row, &value)| vector.is_null(row) || is_valid(value))
+}
+
 /// The distinct values of a column, by code.
 #[derive(Debug)]
 struct Words {
@@ -198,6 +222,14 @@ impl Column {
 
     /// The next `len` rows.
     pub fn read(&mut self, len: usize) -> Read<Vector> {
+        let vector = self.values(len)?;
+        if is_within(&vector) {
+            return Ok(vector);
+        }
+        Err(format!("it has a value that {} cannot hold", self.ty))
+    }
+
+    fn values(&mut self, len: usize) -> Read<Vector> {
         use PhysicalType as P;
         self.pass_over()?;
         match self.layout {
