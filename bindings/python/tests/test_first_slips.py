@@ -105,25 +105,6 @@ def test_dates_as_objects(con: Any) -> None:
     assert con.execute(query).df()["d"].dtype.kind == "M"
 
 
-@pytest.mark.parametrize(
-    ("style", "ty"),
-    [
-        ("polars", "INTERVAL"),
-        ("polars", "UNION(a INTEGER)"),
-        ("polars", "TIMETZ[]"),
-        ("pandas", "TIMETZ"),
-        ("arrow", "TIMETZ"),
-    ],
-)
-def test_functions_are_given_no_less_than_a_value(style: str, ty: str, con: Any) -> None:
-    con.create_function("same", lambda x: x, [ty], ty, type=style)
-    value = {"INTERVAL": "INTERVAL 1 DAY", "TIMETZ": "TIMETZ '10:00:00+02'", "TIMETZ[]": "[TIMETZ '10:00:00+02']"}
-    with pytest.raises(inlay.Error, match=r'for function "same", of which .* has no such type'):
-        con.execute(f"SELECT same({value.get(ty, 'union_value(a := 1)')})").fetchall()
-    con.create_function("native", lambda x: x, ["TIMETZ"], "TIMETZ")
-    assert con.execute("SELECT native(TIMETZ '10:00:00+02')::VARCHAR").fetchone() == ("10:00:00+02",)
-
-
 def test_quartiles_of_whole_numbers_are_rounded_alike(con: Any) -> None:
     for ty in ("INTEGER", "BIGINT", "UBIGINT"):
         query = f"SELECT q25, q50, q75 FROM (SUMMARIZE SELECT i::{ty} AS i FROM range(1, 4) t(i))"
@@ -137,6 +118,6 @@ def test_quartiles_of_whole_numbers_are_rounded_alike(con: Any) -> None:
 
 def test_a_function_of_the_program_is_no_macro(con: Any) -> None:
     con.create_function("dbl", lambda x: x * 2, ["BIGINT"], "BIGINT")
-    with pytest.raises(inlay.Error, match='"dbl" does not exist.*belongs to the program.*remove_function'):
+    with pytest.raises(inlay.Error, match=r'"dbl" does not exist.*belongs to the program.*remove_function'):
         con.execute("DROP FUNCTION dbl")
     con.remove_function("dbl")

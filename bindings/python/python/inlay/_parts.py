@@ -9,6 +9,7 @@ where such a part may stand, in front of anything.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -28,6 +29,17 @@ def quote_path(name: str) -> str:
     """Write the name of a table, whose parts dots separate; one that begins with a quote is read as SQL reads it."""
     quoted: str = Connection._quoted(name)
     return quoted
+
+
+def numbered(names: Iterable[str]) -> list[str]:
+    """Number names that occur again, as data frames of a result have them."""
+    found: dict[str, None] = {}
+    for name in names:
+        candidate, number = name, 1
+        while candidate in found:
+            candidate, number = f"{name}_{number}", number + 1
+        found[candidate] = None
+    return list(found)
 
 
 def function_name(name: str) -> str:

@@ -492,11 +492,9 @@ class Relation(Writing):
         >>> r.to_dicts()
         [{'a': 1, 'b': 4}, {'a': 2, 'b': 6}]
         """
-        from inlay._frames import different
-
         # The tables may have other columns by now than when the relation was made.
         answer = self._stream()
-        names = different([name for name, *_ in answer.description or ()])
+        names = _parts.numbered(name for name, *_ in answer.description or ())
         return [dict(zip(names, row, strict=True)) for row in answer]
 
     def fetchnumpy(self, decimal: str | None = None, strings: str | None = None) -> dict[str, Any]:

@@ -33,11 +33,6 @@ pub(super) const DIALECT_SAMPLE: u64 = 1 << 20;
 /// So many records are looked at between two looks at the interrupt.
 const CHECKED_RECORDS: usize = 1 << 12;
 
-/// What a column takes while a file is looked at: what its values may be, its first one, its name.
-const COLUMN_BYTES: usize = 512;
-/// A line of so many bytes is long.
-const LONG_LINE: usize = 1 << 18;
-
 /// Looks at the beginning of a file.
 pub(super) fn sniff(file: &InputFile, options: &CsvOptions) -> Result<Schema> {
     let mut sample = Vec::new();
@@ -59,16 +54,8 @@ pub(super) fn sniff(file: &InputFile, options: &CsvOptions) -> Result<Schema> {
     let mut reader = BlockReader::of_one(file.clone(), &dialect, options);
     let mut types = TypeSample::new(options, &rules);
     let (mut fields, mut records) = (Vec::new(), 0);
-    let (mut columns, mut _held) = (0, None);
     'blocks: while let Some(block) = reader.look_at_block()? {
         let mut at = 0;
-        // A record may be a long text, or of a great many fields.
-        let ends = if has_long_line(&block.bytes, dialect.newline) {
-            memchr::memchr_iter(dialect.delimiter[0], &block.bytes).count()
-        } else {
-            0
-        };
-        let _fields = limits::hold(ends * 2 * size_of::<FieldRange>())?;
         while let Some(split) = dialect.record(&block.bytes, at, &mut fields) {
             // A sample may be the whole file.
             records += 1;
@@ -84,11 +71,6 @@ pub(super) fn sniff(file: &InputFile, options: &CsvOptions) -> Result<Schema> {
                     message,
                 });
             }
-            if fields.len() > columns {
-                columns = fields.len();
-                _held = None;
-                _held = limits::hold(columns * COLUMN_BYTES)?;
-            }
             let is_blank = fields.is_empty() || fields.len() == 1 && fields[0].is_empty();
             if !is_blank && !types.add(&block.bytes, &fields, split.next - at) {
                 break 'blocks;
@@ -97,13 +79,6 @@ pub(super) fn sniff(file: &InputFile, options: &CsvOptions) -> Result<Schema> {
         }
     }
     types.finish(file, dialect, has_return, options)
-}
-
-/// Whether there is a line whose fields may take much more than a block does.
-fn has_long_line(bytes: &[u8], newline: u8) -> bool {
-    let mut start = 0;
-    let is_long = |end: usize| end - std::mem::replace(&mut start, end) > LONG_LINE;
-    memchr::memchr_iter(newline, bytes).chain([bytes.len()]).any(is_long)
 }
 
 /// Where the lines to be skipped end.
