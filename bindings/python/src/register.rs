@@ -108,7 +108,8 @@ fn values_kind(object: &Bound<'_, PyAny>) -> PyResult<Option<Kind>> {
     }
     if is_list(object) {
         let Some(first) = forgiven(py, object.get_item(0))? else { return Ok(None) };
-        return Ok((first.is_instance_of::<PyDict>() || is_array(&first)?).then_some(Kind::Values));
+        let is_column = is_array(&first)? || has(&first, "__arrow_c_array__")?;
+        return Ok((first.is_instance_of::<PyDict>() || is_column).then_some(Kind::Values));
     }
     if !is_array(object)? {
         return Ok(None);

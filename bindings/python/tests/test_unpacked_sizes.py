@@ -178,8 +178,8 @@ def test_texts_that_rows_share_are_written_few_at_a_time(tmp_path, name):
 
 
 @pytest.mark.parametrize("count", [6_000_000, 30_000_000])
-def test_a_line_of_a_great_many_fields_is_asked_for(tmp_path, count):
+def test_a_line_of_a_great_many_fields_is_refused(tmp_path, count):
     path = tmp_path / "columns.csv.gz"
     path.write_bytes(gzip.compress((b"," * count + b"\n") * 2, 1))
-    assert outcome(f"SELECT count(*) FROM '{path}'") == "53200"
-    assert outcome(f"FROM sniff_csv('{path}')") == "53200"
+    assert outcome(f"SELECT count(*) FROM '{path}'") == "22P04"
+    assert outcome(f"FROM sniff_csv('{path}')") == "22P04"

@@ -3,14 +3,12 @@
 //! The batches are kept alive as long as the table. A scan shares what lies as our vectors do and converts the rest
 //! vector by vector, for the columns a query wants and in all workers.
 
-use crate::column_source::{DeferredColumn, SourceValues};
 use crate::morsel::{ChunkScan, Piece};
 use inlay_catalog::{ScanRequest, SourceColumn, SourceScan, SourceTask, TableSource};
 use inlay_types::arrow::{ArrowField, ArrowRecords, ArrowType, StreamReader};
-use inlay_types::{Batch, Error, Interrupt, LogicalType, Result, VECTOR_SIZE, Vector, VectorBuilder};
+use inlay_types::{Batch, Error, Interrupt, LogicalType, Result, VECTOR_SIZE, Vector};
 use parking_lot::Mutex;
 use std::fmt;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// Record batches of one schema.
@@ -61,66 +59,6 @@ impl ArrowTable {
     /// Number of rows.
     pub fn row_count(&self) -> usize {
         self.row_count
-    }
-
-    /// Its columns, for tables that have columns of other kinds beside them.
-    pub fn into_columns(self) -> Vec<(String, SourceValues)> {
-        let starts = self.records.iter().scan(0, |start, records| {
-            let own = *start;
-            *start += records.len();
-            Some(own)
-        });
-        let starts: Arc<[usize]> = starts.collect();
-        let column = |(index, described): (usize, &SourceColumn)| {
-            let column = ArrowColumn {
-                index,
-                ty: described.ty.clone(),
-                records: Arc::clone(&self.records),
-                starts: Arc::clone(&starts),
-                row_count: self.row_count,
-            };
-            (described.name.clone(), SourceValues::Deferred(Arc::new(column) as Arc<dyn DeferredColumn>))
-        };
-        self.columns.iter().enumerate().map(column).collect()
-    }
-}
-
-/// A column of record batches by itself.
-struct ArrowColumn {
-    index: usize,
-    ty: LogicalType,
-    records: Arc<[ArrowRecords]>,
-    /// The first row of each batch.
-    starts: Arc<[usize]>,
-    row_count: usize,
-}
-
-impl DeferredColumn for ArrowColumn {
-    fn ty(&self) -> LogicalType {
-        self.ty.clone()
-    }
-
-    fn len(&self) -> usize {
-        self.row_count
-    }
-
-    fn values(&self, rows: Range<usize>) -> Result<Vector> {
-        let mut builder = VectorBuilder::new(self.ty.clone(), rows.len());
-        let first = self.starts.partition_point(|start| *start <= rows.start).saturating_sub(1);
-        for (records, &start) in self.records[first..].iter().zip(&self.starts[first..]) {
-            let (from, to) = (rows.start.max(start), rows.end.min(start + records.len()));
-            if from >= to {
-                continue;
-            }
-            let own = records.columns()[self.index].vector(from - start, to - from)?;
-            let mut vector = Vector::empty(self.ty.clone());
-            inlay_kernels::cast(&own, &self.ty, false, &mut vector)?;
-            if to - from == rows.len() {
-                return Ok(vector);
-            }
-            builder.append(&vector);
-        }
-        Ok(builder.finish())
     }
 }
 

@@ -222,7 +222,7 @@ impl PerFile {
             if self.filename.is_some() {
                 parts.push(Part::Constant(Value::Varchar(path)));
             }
-            OneFile { source, parts }
+            OneFile { source, parts, quotes: false }
         };
         FilesOneByOne { files: files.into_iter().map(one).collect(), columns }
     }
@@ -302,7 +302,7 @@ impl PerFile {
                         .map_or(Part::Constant(Value::Null), Part::Read),
                 });
             }
-            made.push(OneFile { source, parts });
+            made.push(OneFile { source, parts, quotes: true });
         }
         Ok(FilesOneByOne { files: made.into(), columns })
     }
@@ -488,6 +488,8 @@ enum Part {
 struct OneFile {
     source: Arc<dyn TableSource>,
     parts: Vec<Part>,
+    /// Whether texts beside documents of other files are documents that are these texts, rather than read as some.
+    quotes: bool,
 }
 
 #[derive(Debug)]
@@ -611,7 +613,9 @@ fn completed(batch: &Batch, file: &OneFile, wanted: &[usize], types: &[LogicalTy
                 } else if own.null_count() == own.len() {
                     // Of a column that has no values, the type says nothing.
                     Vector::constant(ty.clone(), &Value::Null, batch.len())?
-                } else if (own.logical_type(), ty) == (LogicalType::Varchar, &LogicalType::Json) {
+                } else if file.quotes
+                    && (own.logical_type(), ty) == (LogicalType::Varchar, &LogicalType::Json)
+                {
                     as_documents(own)?
                 } else if can_cast(&own.logical_type(), ty) {
                     let mut converted = Vector::empty(ty.clone());

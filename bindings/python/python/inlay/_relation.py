@@ -519,11 +519,13 @@ class Relation(Writing):
         >>> r.df()["b"].tolist()
         [4, 6]
         """
-        frame = self._stream().df(decimal)
+        answer = self._stream()
+        described = answer.description
+        frame = answer.df(decimal)
         if date_as_object:
             from inlay._frames import with_dates
 
-            return with_dates(frame, self.description)
+            return with_dates(frame, described)
         return frame
 
     to_df = df

@@ -45,7 +45,7 @@ def columns_of(values: Any) -> dict[str, Any]:
     import numpy as np
 
     if isinstance(values, dict):
-        return {str(name): _column(column) for name, column in values.items()}
+        return {name: _column(column) for name, column in values.items()}
     if isinstance(values, (list, tuple)) and isinstance(values[0], dict):
         return _of_records(values)
     if not isinstance(values, (list, tuple)):
@@ -88,7 +88,7 @@ def arrow_column(name: str, values: Any) -> _Made:
     if module == "pandas":
         return _of_pandas(name, values)
     if module == "polars" and hasattr(values, "to_frame"):
-        frame = values.to_frame("column") if not values.name else values.to_frame()
+        frame = values.to_frame(name)
         return frame, None, words_of(frame)[0], False
     if module != "pyarrow" and not any(hasattr(values, f"__arrow_c_{form}__") for form in ("array", "stream")):
         return None, values, None, True
@@ -100,7 +100,7 @@ def arrow_column(name: str, values: Any) -> _Made:
         values = pa.chunked_array(values) if hasattr(values, "__arrow_c_stream__") else pa.array(values)
     if not isinstance(values, (pa.Array, pa.ChunkedArray)):
         raise InvalidInputException(f'column "{name}" is of type {type(values).__qualname__}, which is no column')
-    table = pa.table({"column": values})
+    table = pa.table({name: values})
     return table, None, words_of(table)[0], True
 
 
@@ -112,9 +112,9 @@ def _of_pandas(name: str, values: Any) -> _Made:
         return None, values, None, True
     from inlay._frames import columns_of_pandas
 
-    made, words = columns_of_pandas(pd.Series(values, copy=False).to_frame("column"))
+    made, words = columns_of_pandas(pd.Series(values, copy=False).to_frame(name))
     if isinstance(made, dict):
-        return None, made["column"], None, True
+        return None, made[name], None, True
     return made, None, words[0], False
 
 

@@ -125,7 +125,7 @@ pub struct Local {
 /// What a batch takes besides its values, which is most of one of few rows.
 const BATCH_BYTES: u64 = 256;
 
-/// Batches are joined if there are more than so many of fewer rows than these.
+/// Batches are joined if there are so many of fewer rows than these.
 const FEW_BATCHES: usize = 16;
 const FEW_ROWS: usize = VECTOR_SIZE / 8;
 
@@ -334,12 +334,12 @@ fn join_small(batches: &mut Vec<Batch>, budget: &MemoryBudget) -> Option<Reserva
     let Ok(held) = budget.reserve((rows * row) as u64) else { return None };
     let (mut joined, mut open, mut open_rows) = (Vec::new(), Vec::new(), 0);
     for batch in batches.drain(..) {
-        open_rows += batch.len();
-        open.push(batch);
-        if open_rows >= VECTOR_SIZE {
+        if open_rows > 0 && open_rows + batch.len() > VECTOR_SIZE {
             joined.push(concat_batches(&types, &open));
             (open, open_rows) = (Vec::new(), 0);
         }
+        open_rows += batch.len();
+        open.push(batch);
     }
     if !open.is_empty() {
         joined.push(concat_batches(&types, &open));

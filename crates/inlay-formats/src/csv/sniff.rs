@@ -62,7 +62,7 @@ pub(super) fn sniff(file: &InputFile, options: &CsvOptions) -> Result<Schema> {
             if usize::is_multiple_of(records, CHECKED_RECORDS) {
                 limits::check()?;
             }
-            if fields.len() > FIELDS_MAX {
+            if fields.len() > FIELDS_MAX && !options.ignore_errors {
                 let message =
                     format!("the line has more than {FIELDS_MAX} fields, which no table has columns for");
                 return Err(Error::MalformedFile {

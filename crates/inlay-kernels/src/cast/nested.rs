@@ -335,7 +335,7 @@ fn exact_member(
     }
     let held = |(at, member): (usize, &Field)| {
         let found = super::cast_value(value, &member.ty).ok()?;
-        let comes_back = || super::cast_value(&found, from).is_ok_and(|back| back == *value);
+        let comes_back = || super::cast_value(&found, from).is_ok_and(|back| back.total_cmp(value).is_eq());
         let is_held = member.ty == LogicalType::Varchar || (member.ty != LogicalType::Date && comes_back());
         is_held.then_some((at, found))
     };

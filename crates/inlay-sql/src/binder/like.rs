@@ -164,7 +164,9 @@ impl Binder<'_> {
             }
             add_key(schema, key, deferral, 0);
         }
-        beside.indexes.extend(indexes.into_iter().map(|(index, comment)| taken(source, index, comment)));
+        let described = |comment: Option<String>| comment.filter(|_| like.parts.comments);
+        let taken = |(index, comment)| taken(source, index, described(comment));
+        beside.indexes.extend(indexes.into_iter().map(taken));
         Ok(())
     }
 

@@ -27,11 +27,15 @@ impl Binder<'_> {
         if !self.is_table_of_sqlite(&insert.table)? {
             return Ok(None);
         }
-        let rows = insert.source.as_ref().map(|source| &source.body);
-        let Some(QueryBody::Values { rows, .. }) =
-            rows.filter(|_| insert.table.last().eq_ignore_ascii_case(SEQUENCES))
-        else {
+        if !insert.table.last().eq_ignore_ascii_case(SEQUENCES) {
             return Ok(Some(self.notice(NO_SQLITE)));
+        }
+        let is_plain = insert.returning.is_none() && insert.columns.is_empty();
+        let rows = insert.source.as_ref().map(|source| &source.body).filter(|_| is_plain);
+        let Some(QueryBody::Values { rows, .. }) = rows else {
+            let error =
+                Error::unsupported("sqlite_sequence but by INSERT INTO sqlite_sequence VALUES ('table', n)");
+            return Err(self.at(error, insert.table.pos()));
         };
         let [row] = rows.as_slice() else {
             let error = Error::unsupported("several rows for sqlite_sequence");
@@ -55,7 +59,7 @@ impl Binder<'_> {
         let counted = columns.iter().find(|column| is_counted(&column.origin));
         let sequence = counted.and_then(|column| sequence_of_default(column.default.as_deref()));
         let (Some(sequence), Some(next)) =
-            (sequence, last.as_i128().and_then(|last| i64::try_from(last + 1).ok()))
+            (sequence, last.as_i128().and_then(|last| i64::try_from(last).ok()?.checked_add(1)))
         else {
             return Ok(Some(self.notice(NO_SQLITE)));
         };

@@ -232,6 +232,10 @@ impl Reader<'_> {
             Some(outcome) => outcome,
             None if self.has_words(0, &["set", "names"]) => self.names_of_mysql(),
             None => match self.altered_elsewhere() {
+                Some(Notice(_)) if self.has_further_action() => Refused(
+                    "an action without effect among several of an ALTER",
+                    "write the others as a statement of their own",
+                ),
                 Some(outcome) => outcome,
                 None => return Ok(None),
             },
@@ -284,6 +288,21 @@ impl Reader<'_> {
         let is_set = self.nth_word_is(at + 1, "set") || self.nth_word_is(at + 1, "reset");
         let is_known = COLUMN_ACTIONS.iter().any(|word| self.has_words(at + 2, &[word]));
         (is_set && is_known).then_some(Notice(LAYOUT))
+    }
+
+    /// Whether a comma outside of parentheses stands in the statement.
+    fn has_further_action(&self) -> bool {
+        let (mut depth, mut at) = (0usize, 0);
+        loop {
+            match self.parser.peek_nth_token_ref(at).token {
+                Token::EOF | Token::SemiColon => return false,
+                Token::LParen => depth += 1,
+                Token::RParen => depth = depth.saturating_sub(1),
+                Token::Comma if depth == 0 => return true,
+                ref _other => {}
+            }
+            at += 1;
+        }
     }
 
     /// Whether these words stand at a place; `(` is one.

@@ -7,9 +7,9 @@
 //! ```
 
 use super::ast::{LikeParts, ObjectName, TableLike};
-use super::convert::Context;
+use super::convert::{Context, pos_of};
 use super::spelling::{UNTYPED, is_blank, is_in_definition, is_word};
-use inlay_types::Result;
+use inlay_types::{Error, Result};
 use sqlparser::ast;
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace, Word};
@@ -102,10 +102,16 @@ impl Context<'_, '_> {
     /// The clause that a column stands for.
     pub(super) fn table_like(&self, column: &ast::ColumnDef, behind: usize) -> Result<Option<TableLike>> {
         let Some(parts) = column.name.value.strip_prefix(MARK) else { return Ok(None) };
-        let Some(ast::ColumnOption::Collation(name)) = column.options.first().map(|option| &option.option)
-        else {
+        let (Some(ast::ColumnOption::Collation(name)), others) = (
+            column.options.first().map(|option| &option.option),
+            column.options.get(1..).unwrap_or_default(),
+        ) else {
             return Ok(None);
         };
+        if !others.is_empty() {
+            let message = "behind LIKE and its INCLUDING and EXCLUDING nothing is said of columns";
+            return Err(self.at(Error::Syntax { message: message.into() }, pos_of(column.name.span.start)));
+        }
         let table: ObjectName = self.object_name(name)?;
         let has = |part: &str| parts.split(',').any(|known| known == part);
         let parts = LikeParts {

@@ -52,7 +52,7 @@ impl Reader<'_> {
                 self.parser.next_token();
                 let [_, second] = self.parser.peek_tokens_ref::<2>();
                 if matches!(second.token, Token::Word(_)) {
-                    let _ = self.word("session") || self.word("global") || self.word("local");
+                    let _ = self.word("session") || self.word("global");
                 }
                 if self.words(&["time", "zone"]) {
                     let name = Ident { value: "timezone".to_string(), pos: self.pos() };

@@ -291,6 +291,9 @@ impl Reader {
         let root = following.home.file().refresh()?;
         self.place(following.home.file(), &mut following.wal)?;
         let known = store.state();
+        // What was replayed before an error was seen and is not there: everything is read anew.
+        let is_ahead = following.wal.lsn() != known.lsn;
+        let root = root.or_else(|| is_ahead.then(|| following.home.file().root()));
         let has_root = root.is_some();
         let state = self.newest(following, root, State::clone(&known))?;
         if has_root || state.lsn > known.lsn {

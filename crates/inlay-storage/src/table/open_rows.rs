@@ -9,7 +9,8 @@
 //! append_row -> keys -> OpenRows, a builder for each column --somebody looks, or it is full--> a chunk of the tail, Change::Append
 //! ```
 //! What always holds
-//! - Only forks have open rows, which are private to a transaction whose statements run one at a time; no committed version has any.
+//! - Open rows are private to a transaction, whose statements run one at a time: those of forks, and of tables that it made. No committed
+//!   version has any, as its changes are asked for before, which settles them.
 //! - A row that was taken has passed all that rows have to pass: types, NOT NULL, keys. Nothing refuses it later, so a statement that
 //!   appends one row is done or not done without a savepoint.
 //! - Each key is entered in its index, or known to be free, as its first value lies outside of those of all rows before ([`Ends`]): keys
@@ -27,9 +28,10 @@ use crate::index::{Index, PendingKeys};
 use crate::row_group::{ROW_GROUP_SIZE, RowGroup};
 use crate::schema::Deferral;
 use crate::segment::Segment;
+use inlay_types::limits::{self, Limits};
 use inlay_types::{
-    Batch, Error, LogicalType, MemoryBudget, PhysicalType, Reservation, Result, VECTOR_SIZE, Value, Vector,
-    VectorBuilder,
+    Batch, Error, Interrupt, LogicalType, MemoryBudget, PhysicalType, Reservation, Result, VECTOR_SIZE,
+    Value, Vector, VectorBuilder,
 };
 use std::cmp::Ordering as Order;
 use std::sync::Arc;
@@ -282,7 +284,13 @@ impl Table {
             }
         }
         let snapshot = Arc::clone(&self.current.read());
-        let Some(unknown) = self.take_row(&mut writer, &snapshot, row)? else { return Ok(true) };
+        let unknown = match self.take_row(&mut writer, &snapshot, row) {
+            Ok(None) => return Ok(true),
+            Ok(Some(unknown)) => unknown,
+            // A batch needs less, and what was open is settled.
+            Err(Error::OutOfMemory { .. }) if writer.failure.is_none() => return Ok(false),
+            Err(error) => return Err(error),
+        };
         writer.refusals += 1;
         if writer.refusals < REFUSALS_MAX {
             return Ok(false);
@@ -326,6 +334,9 @@ impl Table {
             Ok(Taken::Yes) => {
                 if is_full {
                     self.settle(writer);
+                    if let Some(failure) = &writer.failure {
+                        return Err(failure.clone());
+                    }
                 }
                 Ok(None)
             }
@@ -338,7 +349,7 @@ impl Table {
 
     /// Makes open rows a chunk of the table.
     pub(super) fn settle(&self, writer: &mut Writer) {
-        let Some(open) = writer.open.take() else { return };
+        let Some(mut open) = writer.open.take() else { return };
         self.has_open.store(false, Ordering::Release);
         let (len, first_id) = (open.len(), open.first_id);
         if len == 0 {
@@ -351,14 +362,18 @@ impl Table {
             .iter()
             .filter(is_unknown)
             .for_each(|handle| self.indexes.forget(handle.columns()));
-        let columns = open.columns.into_iter().map(VectorBuilder::finish).collect();
+        let mut columns: Vec<Vector> = open.columns.into_iter().map(VectorBuilder::finish).collect();
+        // Less than before, which nothing refuses. The rows stay until they are logged.
+        if let (Ok(()), Some(first)) = (open.held.resize(open.bytes), columns.first_mut()) {
+            first.hold(Some(open.held));
+        }
         let pieces: Arc<[Piece]> = Arc::from([Piece::Raw(Batch::new(columns, len))]);
         let snapshot = Arc::clone(&self.current.read());
         if self.add_pieces(writer, &snapshot, &pieces, ROW_GROUP_SIZE).is_ok() {
             return;
         }
-        match self.chunk_of(&pieces, first_id, open.held) {
-            Ok((chunk, pieces)) => {
+        match Self::chunk_of(&pieces, first_id) {
+            Ok(chunk) => {
                 let mut groups = snapshot.groups.to_vec();
                 groups.push(Arc::new(chunk));
                 writer.next_row_id = first_id + len as i64;
@@ -371,22 +386,14 @@ impl Table {
     }
 
     /// A chunk of rows in memory that was asked for already.
-    fn chunk_of(
-        &self,
-        pieces: &[Piece],
-        first_id: i64,
-        held: Reservation,
-    ) -> Result<(RowGroup, Arc<[Piece]>)> {
+    fn chunk_of(pieces: &[Piece], first_id: i64) -> Result<RowGroup> {
         let [Piece::Raw(batch)] = pieces else { return Err(Error::internal("open rows that are no batch")) };
         let asked = MemoryBudget::unlimited();
         let column = |column: &Vector| Ok(Column::new(Segment::encode_for(column, false, &asked)?));
-        let columns = batch.columns().iter().map(column).collect::<Result<_>>()?;
-        let mut kept = batch.columns().to_vec();
-        if let Some(first) = kept.first_mut() {
-            first.hold(Some(held));
-        }
-        let pieces = Arc::from([Piece::Raw(Batch::new(kept, batch.len()))]);
-        Ok((RowGroup::new(columns, batch.len(), first_id, false), pieces))
+        // Neither the statement's limits nor its interrupt undo what was done.
+        let limits = Limits::new(asked.clone(), Interrupt::default());
+        let columns = limits::with(limits, || batch.columns().iter().map(column).collect::<Result<_>>())?;
+        Ok(RowGroup::new(columns, batch.len(), first_id, false))
     }
 
     /// Fails if rows that were taken are not there.

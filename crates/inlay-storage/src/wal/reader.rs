@@ -79,8 +79,10 @@ impl WalReader {
             return Ok(Poll::Behind);
         }
         let mut scanner = Scanner::new(&*open.file, &self.name, open.chain)?;
+        let mut is_second_look = false;
         loop {
-            match scanner.next()? {
+            let step = scanner.next()?;
+            let problem = match step {
                 Step::Record(body) => {
                     let lsn = scanner.chain.last_lsn;
                     if lsn > self.lsn {
@@ -88,8 +90,10 @@ impl WalReader {
                         self.lsn = lsn;
                     }
                     open.chain = scanner.chain;
+                    is_second_look = false;
+                    continue;
                 }
-                Step::Damaged => return Ok(Poll::Unfit(scanner.damage())),
+                Step::Damaged => scanner.damage(),
                 Step::Incomplete if open.is_examined => break,
                 // Once: what comes later was written while this read along.
                 Step::Incomplete => match scanner.expect_torn() {
@@ -97,9 +101,15 @@ impl WalReader {
                         open.is_examined = true;
                         break;
                     }
-                    Err(damage) => return Ok(Poll::Unfit(damage)),
+                    Err(damage) => damage,
                 },
+            };
+            // The record may have been on its way.
+            if is_second_look {
+                return Ok(Poll::Unfit(problem));
             }
+            is_second_look = true;
+            scanner = Scanner::new(&*open.file, &self.name, open.chain)?;
         }
         Ok(self.end("ends before them"))
     }

@@ -20,7 +20,7 @@
 //!   asked for a setting, a variable or another query while it was bound, or calls anything but immutable functions, is
 //!   not kept.
 //! - What a plan does not do is left to the general way: whatever it cannot find, evaluate or convert. Rows are changed by
-//!   the general way's `RowWriter` alone, behind everything here that may give up.
+//!   the general way's `RowWriter`, behind everything here that may give up, but for an INSERT of one row ([`by_values`]).
 //! - A row that a key finds is delivered as values ([`by_values`]), without vectors. An INSERT of one row that nothing can refuse
 //!   once it is appended (no foreign keys, no keys that are checked later, no RETURNING) needs no savepoint in an open transaction.
 //!
