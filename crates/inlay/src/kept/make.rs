@@ -199,7 +199,10 @@ impl<'a> Compiler<'a> {
             }
         };
         let refuses_later = |table: &Arc<Table>| {
-            !table.schema().foreign_keys.is_empty() || !table.schema().deferrable_keys.is_empty()
+            let schema = table.schema();
+            // Rows with nested values are appended as batches.
+            let is_nested = schema.columns.iter().any(|column| column.ty.is_nested());
+            is_nested || !schema.foreign_keys.is_empty() || !schema.deferrable_keys.is_empty()
         };
         let is_alone = matches!(action, Action::Insert { returning: None, .. })
             && !table.as_ref().is_none_or(refuses_later);
