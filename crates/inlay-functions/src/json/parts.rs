@@ -112,6 +112,9 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     .fallible(),
 ];
 
+/// Paths of a row, the first ones, that learn what documents look like, which takes some memory each.
+const FINDERS_MAX: usize = 32;
+
 fn element(wanted: Wanted) -> LogicalType {
     match wanted {
         Wanted::Document => LogicalType::Json,
@@ -164,7 +167,7 @@ fn resolve(args: &[ArgType], wanted: Wanted) -> Option<Resolved> {
                 read = (0..list.len()).map(path).collect::<Result<Vec<Path>>>()?;
                 known = paths.to_vec();
                 finders.clear();
-                finders.resize_with(read.len(), PartFinder::of_checked);
+                finders.resize_with(read.len().min(FINDERS_MAX), PartFinder::of_checked);
                 finders.iter_mut().take(1).for_each(|first| *first = PartFinder::default());
             }
             if read.is_empty() {
@@ -174,10 +177,10 @@ fn resolve(args: &[ArgType], wanted: Wanted) -> Option<Resolved> {
             ends.clear();
             // The first look at a document checks all of it.
             let mut is_checked = false;
-            for (index, (path, finder)) in read.iter().zip(&mut finders).enumerate() {
-                let found = match is_checked || index == 0 {
-                    true => finder.part_at(document, Some(path)),
-                    false => part_at(document, Some(path)),
+            for (index, path) in read.iter().enumerate() {
+                let found = match finders.get_mut(index).filter(|_| is_checked || index == 0) {
+                    Some(finder) => finder.part_at(document, Some(path)),
+                    None => part_at(document, Some(path)),
                 };
                 is_checked |= found != Scanned::Unknown;
                 let known = match found {
