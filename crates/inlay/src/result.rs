@@ -122,18 +122,8 @@ impl QueryResult {
             end
         });
         let starts: Vec<usize> = std::iter::once(0).chain(ends).collect();
-        Self {
-            names: names.into(),
-            types: types.into(),
-            rows: 0..starts.last().copied().unwrap_or(0),
-            source: Source::Batches(Arc::new(batches)),
-            starts: starts.into(),
-            kind: ResultKind::Rows,
-            command: Command::Empty,
-            workers,
-            interrupt: None,
-            held: None,
-        }
+        let (source, starts) = (Source::Batches(Arc::new(batches)), starts.into());
+        Self::of_source(names.into(), types.into(), source, starts, workers)
     }
 
     /// The rows of one batch.
@@ -143,24 +133,12 @@ impl QueryResult {
         batch: Batch,
         workers: Option<Workers>,
     ) -> Self {
-        let len = batch.len();
-        let (source, starts) = match len {
+        let (source, starts) = match batch.len() {
             0 => (Source::Batches(Arc::clone(&NO_BATCHES)), Arc::clone(&NO_STARTS)),
             1 => (Source::Batches(Arc::new(vec![batch])), Arc::clone(&ONE_START)),
             many => (Source::Batches(Arc::new(vec![batch])), Arc::from([0, many])),
         };
-        Self {
-            names,
-            types,
-            rows: 0..len,
-            source,
-            starts,
-            kind: ResultKind::Rows,
-            command: Command::Empty,
-            workers,
-            interrupt: None,
-            held: None,
-        }
+        Self::of_source(names, types, source, starts, workers)
     }
 
     /// One row, or none, of these names and types.
@@ -170,15 +148,25 @@ impl QueryResult {
         row: Option<Arc<OneRow>>,
         workers: Option<Workers>,
     ) -> Self {
-        let rows = 0..usize::from(row.is_some());
         let (source, starts) = match row {
             Some(row) => (Source::Row(row), Arc::clone(&ONE_START)),
             None => (Source::Batches(Arc::clone(&NO_BATCHES)), Arc::clone(&NO_STARTS)),
         };
+        Self::of_source(names, types, source, starts, workers)
+    }
+
+    /// All rows of a source, whose parts begin at `starts`, the last of which is the end.
+    fn of_source(
+        names: Arc<[String]>,
+        types: Arc<[LogicalType]>,
+        source: Source,
+        starts: Arc<[usize]>,
+        workers: Option<Workers>,
+    ) -> Self {
         Self {
             names,
             types,
-            rows,
+            rows: 0..starts.last().copied().unwrap_or(0),
             source,
             starts,
             kind: ResultKind::Rows,

@@ -10,7 +10,7 @@ use inlay_types::{Buffer, View};
 /// Bytes of a text that are looked at in one step.
 const STEP: usize = 14;
 
-/// Bytes of a number at most, in which texts that end are filled up with zeros.
+/// How far in front of the known bytes a text may end that is told by its length.
 const FILLED_MAX: usize = 12;
 
 /// Fewer rows are compared with one another.
@@ -38,8 +38,8 @@ impl<'a> Texts<'a> {
         })
     }
 
-    /// The bytes of a row from `from` on, and how many there are: one more than [`STEP`] for more. Texts that end before, where
-    /// numbers have zeros, come first, the shortest in front.
+    /// The bytes of a row from `from` on, and how many there are: one more than [`STEP`] for more. Texts that end before
+    /// come first, the shortest in front.
     #[inline]
     fn head(&self, row: u32, from: usize) -> u128 {
         let bytes = self.views[row as usize].bytes(self.heap);
