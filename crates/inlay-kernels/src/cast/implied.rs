@@ -39,18 +39,7 @@ pub fn whole_numbers(from: &LogicalType, to: &LogicalType) -> Option<ScalarFunct
         *out = args[0].clone();
         Ok(())
     };
-    let kernel: Arc<dyn ScalarKernel> = Arc::new(kernel);
-    Some(ScalarFunction {
-        name: "whole_numbers_of_texts".into(),
-        arg_types: vec![from.clone()],
-        return_type: from.clone(),
-        null_handling: NullHandling::Propagate,
-        volatility: Volatility::Immutable,
-        can_fail: true,
-        kernel,
-        specialize: None,
-        external: None,
-    })
+    Some(conversion("whole_numbers_of_texts", (from, from), Arc::new(kernel)))
 }
 
 /// The conversion of texts to integers that rounds none; `None` between other types, for which a plain cast does.
@@ -60,9 +49,17 @@ pub fn implied(from: &LogicalType, to: &LogicalType) -> Option<ScalarFunction> {
     }
     let target = to.clone();
     let kernel = move |args: &[&Vector], _: usize, out: &mut Vector| implied_vector(args[0], &target, out);
-    let kernel: Arc<dyn ScalarKernel> = Arc::new(kernel);
-    Some(ScalarFunction {
-        name: "whole_number_of_text".into(),
+    Some(conversion("whole_number_of_text", (from, to), Arc::new(kernel)))
+}
+
+/// A conversion that refuses what would be rounded.
+fn conversion(
+    name: &'static str,
+    (from, to): (&LogicalType, &LogicalType),
+    kernel: Arc<dyn ScalarKernel>,
+) -> ScalarFunction {
+    ScalarFunction {
+        name: name.into(),
         arg_types: vec![from.clone()],
         return_type: to.clone(),
         null_handling: NullHandling::Propagate,
@@ -71,7 +68,7 @@ pub fn implied(from: &LogicalType, to: &LogicalType) -> Option<ScalarFunction> {
         kernel,
         specialize: None,
         external: None,
-    })
+    }
 }
 
 /// All rows of a vector of texts, of which none may be rounded.
