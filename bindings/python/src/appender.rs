@@ -6,6 +6,7 @@ use crate::parameters;
 use crate::register;
 use inlay::Value;
 use inlay::types::LogicalType;
+use pyo3::exceptions::PyRuntimeWarning;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::sync::{Mutex, MutexGuard};
@@ -87,6 +88,28 @@ impl Appender {
         }
         let host = PythonHost::new(&self.connection, Vec::new());
         hosted(py, &host, |host| appender.push_row(row, Some(host)))
+    }
+}
+
+/// Rows of an appender that nobody closed are left out, which is told.
+impl Drop for Appender {
+    fn drop(&mut self) {
+        let Ok(rows) = self.rows.get_mut() else { return };
+        let count = rows.take().map_or(0, |rows| rows.pending_rows());
+        if count == 0 {
+            return;
+        }
+        let note = format!(
+            "an appender was not closed: its last {count} rows are not in the table; call close(), or use it as \
+             `with con.appender(...) as rows:`"
+        );
+        Python::try_attach(|py| {
+            let Ok(note) = std::ffi::CString::new(note) else { return };
+            if let Err(error) = PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &note, 1) {
+                // Where warnings are errors: there is nobody to raise it to.
+                error.write_unraisable(py, None);
+            }
+        });
     }
 }
 

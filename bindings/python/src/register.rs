@@ -151,7 +151,11 @@ pub fn source(
     match kind_of(object)? {
         Some(Kind::Arrow) => from_arrow(py, name, object),
         Some(Kind::ArrowArray) => from_arrow_array(py, name, object),
-        Some(Kind::Relation) => from_arrow(py, name, object),
+        // Not by Arrow, which has no BIT, UUID and others.
+        Some(Kind::Relation) => {
+            let rows = object.call_method0(pyo3::intern!(py, "_rows"))?;
+            from_result(py, name, rows.cast::<Answer>()?.get().result())
+        }
         Some(Kind::Scanned) => Ok(Arc::new(Scanned::new(py, name, object)?)),
         Some(Kind::Answer) => match object.cast::<Answer>() {
             Ok(answer) => from_result(py, name, answer.get().result()),

@@ -40,7 +40,7 @@ def test_cheap_conditions_come_first(con: inlay.Connection) -> None:
 
         return called
 
-    con.create_function("dear", condition("dear", 2, 0.005), ["BIGINT"], "BOOLEAN", type="numpy")
+    con.create_function("dear", condition("dear", 2, 0.03), ["BIGINT"], "BOOLEAN", type="numpy")
     con.create_function("cheap", condition("cheap", 10, 0), ["BIGINT"], "BOOLEAN", type="numpy", cost=5)
     query = "SELECT count(*) FROM t WHERE dear(i) AND i < 10000 AND cheap(i)"
     # What is declared counts at once; built-in conditions come before both.

@@ -29,7 +29,7 @@ def test_suite_of_dialects_passes(tmp_path: Path) -> None:
         "requirements:Requirements",
     ]
     environment = {**os.environ, "PYTHONPATH": str(SUITE), "PYTEST_ADDOPTS": ""}
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=1200)
     found = {word: int(count) for count, word in re.findall(r"(\d+) (passed|failed|skipped|errors?)", done.stdout)}
     assert done.returncode == 0, done.stdout[-20_000:] + done.stderr[-2_000:]
     # Fewer would mean that something is left out without a reason.

@@ -52,6 +52,17 @@ impl Binder<'_> {
                     format!("table \"{}\" gets {columns} columns, {names} names are given", create.name);
                 return Err(self.at(Error::bind(message), surplus.name.pos));
             }
+            if let Some(given) = create.columns.iter().find(|given| !given.is_name_only()) {
+                let message = format!(
+                    "the columns of \"{}\" get their types from the query behind AS; only names can be given",
+                    create.name
+                );
+                let hint = format!(
+                    "CAST(... AS type) in the query, or ALTER TABLE {} ALTER {}",
+                    create.name, given.name.value
+                );
+                return Err(self.at(Error::bind(message).with_hint(hint), given.name.pos));
+            }
             for (index, column) in bound.output.iter().enumerate() {
                 let name = match create.columns.get(index) {
                     Some(given) => given.name.value.clone(),
@@ -99,6 +110,7 @@ impl Binder<'_> {
             query,
             sequences,
             indexes,
+            comment: create.comment.clone(),
             comments,
         })))
     }

@@ -70,6 +70,7 @@ impl Binder<'_> {
                         query,
                         sequences: Vec::new(),
                         indexes: Vec::new(),
+                        comment: None,
                         comments: Vec::new(),
                     }),
                     sql: query_text.clone(),

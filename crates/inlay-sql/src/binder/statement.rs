@@ -9,6 +9,16 @@ use crate::plan::{self, Expr, Plan};
 use inlay_catalog::DefinitionKind;
 use inlay_types::{Error, LogicalType, Result, Value};
 
+/// Of the settings by which dumps of MySQL and SQLite have rows go in before those they refer to.
+const ALWAYS_CHECKED: &str =
+    "no effect: keys are checked at all times; INITIALLY DEFERRED has a foreign key wait until COMMIT";
+
+fn lifts_checks(setting: &str, value: Option<&Value>) -> bool {
+    let is_off =
+        |value: &Value| ["0", "off", "false", "no"].contains(&value.to_string().to_lowercase().as_str());
+    matches!(setting, "foreign_key_checks" | "foreign_keys" | "unique_checks") && value.is_some_and(is_off)
+}
+
 impl Binder<'_> {
     pub(super) fn statement(&mut self, statement: &ast::Statement) -> Result<plan::Statement> {
         use StatementKind as K;
@@ -145,7 +155,11 @@ impl Binder<'_> {
             K::Set { name, value } => {
                 let value =
                     value.as_ref().map(|value| self.constant(value, "the value of a setting")).transpose()?;
-                S::Set { name: name.value.to_lowercase(), value }
+                let name = name.value.to_lowercase();
+                match lifts_checks(&name, value.as_ref()) {
+                    true => self.notice(ALWAYS_CHECKED),
+                    false => S::Set { name, value },
+                }
             }
             K::Pragma { name, arguments } => self.pragma(name, arguments)?,
             K::Begin(modes) => S::Begin(*modes),

@@ -125,6 +125,28 @@ impl Reader<'_> {
     }
 }
 
+/// MySQL's `COMMENT = 'text'` behind the columns, and Snowflake's without `=`.
+fn table_comment(create: &ast::CreateTable) -> Option<String> {
+    use ast::{CommentDef, CreateTableOptions as Options, SqlOption};
+    let options = match &create.table_options {
+        Options::None => [].as_slice(),
+        Options::With(options) | Options::Options(options) => options,
+        Options::Plain(options) | Options::TableProperties(options) => options,
+    };
+    let among_options = options.iter().find_map(|option| match option {
+        SqlOption::Comment(comment) => Some(comment),
+        SqlOption::Clustered(_)
+        | SqlOption::Ident(_)
+        | SqlOption::KeyValue { .. }
+        | SqlOption::Partition { .. }
+        | SqlOption::TableSpace(_)
+        | SqlOption::NamedParenthesizedList(_) => None,
+    });
+    create.comment.as_ref().or(among_options).map(|comment| match comment {
+        CommentDef::WithEq(text) | CommentDef::WithoutEq(text) => text.clone(),
+    })
+}
+
 impl Context<'_, '_> {
     pub(super) fn create_table(&self, create: ast::CreateTable) -> Result<CreateTable> {
         let name = self.object_name(&create.name)?;
@@ -136,6 +158,8 @@ impl Context<'_, '_> {
             ));
             return Err(self.at(Error::Unsupported { feature, alternative }, name.pos()));
         }
+        self.refuse_places(&create, name.pos())?;
+        let comment = table_comment(&create);
         let mut columns = Vec::with_capacity(create.columns.len());
         let (mut constraints, mut likes) = (Vec::new(), Vec::new());
         for column in create.columns {
@@ -167,8 +191,47 @@ impl Context<'_, '_> {
             likes,
             constraints,
             query,
+            comment,
             name,
         })
+    }
+
+    /// Where and in which order or format other engines keep a table: this one has one file, and would keep nothing of it.
+    fn refuse_places(&self, create: &ast::CreateTable, pos: Pos) -> Result<()> {
+        let format = create.hive_formats.as_ref();
+        let says = [
+            (create.volatile, "VOLATILE", "CREATE TEMP TABLE makes one of the session"),
+            (
+                create.order_by.is_some(),
+                "ORDER BY behind the columns",
+                "CREATE TABLE ... AS SELECT ... ORDER BY writes rows in order",
+            ),
+            (
+                create.location.is_some() || format.is_some_and(|format| format.location.is_some()),
+                "LOCATION",
+                "COPY writes to files, and read_parquet and others read them",
+            ),
+            (
+                create.file_format.is_some()
+                    || format.is_some_and(|f| {
+                        f.storage.is_some() || f.row_format.is_some() || f.serde_properties.is_some()
+                    }),
+                "a format of its files",
+                "COPY ... TO 'name.parquet' writes a file of a format",
+            ),
+            (
+                matches!(create.table_options, ast::CreateTableOptions::TableProperties(_)),
+                "TBLPROPERTIES",
+                "leave it out: COMMENT ON TABLE keeps a text with it",
+            ),
+        ];
+        match says.into_iter().find(|(is_said, ..)| *is_said) {
+            None => Ok(()),
+            Some((_, what, way)) => {
+                let feature = format!("CREATE TABLE with {what}");
+                Err(self.at(Error::Unsupported { feature, alternative: Some(way.to_string()) }, pos))
+            }
+        }
     }
 
     fn on_commit(&self, said: Option<ast::OnCommit>, temporary: bool, pos: Pos) -> Result<OnCommit> {

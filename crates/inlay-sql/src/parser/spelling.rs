@@ -105,7 +105,7 @@ fn pivots(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     tokens
 }
 
-/// In `CREATE TABLE t (x, y) AS query` the crate wants types behind the names. What stands there is not looked at.
+/// In `CREATE TABLE t (x, y) AS query` the crate wants types behind the names: [`UNTYPED`].
 fn name_columns(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let mut at = 0;
     while let Some(table) = (at..tokens.len()).find(|&index| is_keyword(&tokens[index], Keyword::TABLE)) {
@@ -134,7 +134,8 @@ fn name_columns(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
             }
             list.push(name);
             list.push(TokenWithSpan { token: Token::Whitespace(Whitespace::Space), span });
-            list.push(TokenWithSpan { token: Token::make_keyword("INTEGER"), span });
+            let word = Word { value: UNTYPED.to_string(), quote_style: None, keyword: Keyword::NoKeyword };
+            list.push(TokenWithSpan { token: Token::Word(word), span });
         }
         at = open + 1 + list.len();
         tokens.splice(open + 1..end, list);

@@ -289,6 +289,8 @@ pub struct CreateTable {
     pub sequences: Vec<SequenceSchema>,
     /// Indexes that it gets with it; the keys of unique ones are in the schema.
     pub indexes: Vec<NewIndex>,
+    /// The comment on it.
+    pub comment: Option<String>,
     /// Comments on its columns, by name.
     pub comments: Vec<(String, String)>,
 }

@@ -40,6 +40,9 @@ impl Run<'_> {
                 set_comment(&transaction, Some(id), None, comment)?;
             }
         }
+        if create.comment.is_some() {
+            set_comment(&transaction, Some(table.id()), None, create.comment)?;
+        }
         for (column, text) in create.comments {
             set_comment(&transaction, Some(table.id()), Some(&column), Some(text))?;
         }

@@ -91,7 +91,7 @@ const FOREIGN: &[(&str, &str, Foreign)] = &[
     ("force_compression", "auto", Foreign::Tuning),
     ("force_download", "false", Foreign::Tuning),
     ("force_parallel_mode", "off", Foreign::Tuning),
-    // Of MySQL and SQLite; they are always checked: what violates one fails.
+    // Of MySQL and SQLite; keys are always checked, of which the binder tells who would not have them so.
     ("foreign_key_checks", "1", Foreign::Tuning),
     ("foreign_keys", "on", Foreign::Tuning),
     ("home_directory", "", Foreign::Tuning),

@@ -7,6 +7,8 @@ use inlay_types::LogicalType;
 #[derive(Clone, Debug, PartialEq)]
 #[expect(missing_docs, reason = "fields are named after the SQL they stand for")]
 pub struct CreateTable {
+    /// Of the table; those of columns are with them.
+    pub comment: Option<String>,
     pub name: ObjectName,
     pub temporary: bool,
     /// What COMMIT does to a temporary table.
@@ -17,7 +19,7 @@ pub struct CreateTable {
     pub likes: Vec<TableLike>,
     /// PRIMARY KEY, UNIQUE and CHECK, those of single columns included.
     pub constraints: Vec<TableConstraint>,
-    /// `AS SELECT ...`; then `columns` is empty.
+    /// `AS SELECT ...`; `columns` then are names, of the first ones or all.
     pub query: Option<Box<Query>>,
 }
 
@@ -66,6 +68,18 @@ pub struct ColumnDef {
     pub origin: ColumnOrigin,
     pub collation: Option<String>,
     pub comment: Option<String>,
+}
+
+impl ColumnDef {
+    /// Whether it says no more than a name.
+    pub fn is_name_only(&self) -> bool {
+        self.data_type == LogicalType::Null
+            && !self.not_null
+            && self.default.is_none()
+            && self.origin == ColumnOrigin::Given
+            && self.collation.is_none()
+            && self.comment.is_none()
+    }
 }
 
 /// How a column gets its values.
