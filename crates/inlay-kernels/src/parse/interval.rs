@@ -172,7 +172,7 @@ fn add_unit(total: &mut Interval, amount: i128, unit: &[u8]) -> Option<()> {
 
 /// Whole units of parts, half away from zero.
 fn rounded(parts: i128) -> i128 {
-    (parts + PARTS / 2 * parts.signum()) / PARTS
+    parts.saturating_add(PARTS / 2 * parts.signum()) / PARTS
 }
 
 #[cfg(test)]
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn intervals_add_their_parts() {
         let of = |months, days, micros| Some(Interval { months, days, micros });
-        let cases: [(&str, Option<Interval>); 31] = [
+        let cases: [(&str, Option<Interval>); 34] = [
             ("1 year 2 months 3 days 04:05:06.5", of(14, 3, 14_706_500_000)),
             ("90 days", of(0, 90, 0)),
             ("-1 month", of(-1, 0, 0)),
@@ -207,6 +207,9 @@ mod tests {
             ("2562047788:00:54.775807", of(0, 0, i64::MAX)),
             ("-2562047788:00:54.775808", of(0, 0, i64::MIN)),
             ("2562047788:00:54.775808", None),
+            ("4294967297:00:00", None),
+            ("-9999999999:00", None),
+            ("170141183460469231.731687303715884 seconds", None),
             ("P", None),
             ("3 parsecs", None),
             ("", None),

@@ -55,11 +55,11 @@ fn civil(year: i32, month: u32, day: u32) -> Option<i32> {
     (exists && in_range).then(|| days_from_civil(year, month, day))
 }
 
-/// Up to `max` digits as a number, and what follows.
+/// Up to `max` digits, at most 19, as a number, and what follows; nothing if it is too large.
 pub(super) fn digits(text: &[u8], max: usize) -> Option<(u32, &[u8])> {
     let count = text.iter().take(max).take_while(|b| b.is_ascii_digit()).count();
-    let number = text[..count].iter().fold(0, |n, b| n * 10 + u32::from(b - b'0'));
-    (count > 0).then(|| (number, &text[count..]))
+    let number = text[..count].iter().fold(0, |n, b| n * 10 + u64::from(b - b'0'));
+    (count > 0).then_some((u32::try_from(number).ok()?, &text[count..]))
 }
 
 /// A date and what follows it.
@@ -344,7 +344,7 @@ mod tests {
         assert_eq!(time(b"00:00:01.5"), Some(1_500_000));
         assert_eq!(time(b"24:00:00"), Some(MICROS_PER_DAY));
         assert_eq!(time(b"2024-01-01 00:00:01"), Some(1_000_000));
-        for bad in ["25:00", "10:60", "10:20:60", "10", "24:00:01"] {
+        for bad in ["25:00", "10:60", "10:20:60", "10", "24:00:01", "4294967296:00:00", "9999999999:00"] {
             assert_eq!(time(bad.as_bytes()), None, "{bad}");
         }
         let noon = timestamp(b"2000-01-01 12:00").unwrap();
@@ -357,7 +357,13 @@ mod tests {
             assert_eq!(timestamp(text.as_bytes()), Some(noon), "{text}");
         }
         assert_eq!(timestamp(b"2000-01-01"), Some(noon - MICROS_PER_DAY / 2));
-        for bad in ["2000-01-01 ", "2000-01-01T", "2000-01-01 10", "2000-01-01 12:00:00+2"] {
+        for bad in [
+            "2000-01-01 ",
+            "2000-01-01T",
+            "2000-01-01 10",
+            "2000-01-01 12:00:00+2",
+            "2000-01-01 4294967308:00",
+        ] {
             assert_eq!(timestamp(bad.as_bytes()), None, "{bad}");
         }
         assert_eq!(timestamp_tz(b"2000-01-01 12:00:00-03:30"), Some((noon, Suffix::Offset(-12_600))));
