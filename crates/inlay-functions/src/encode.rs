@@ -1,14 +1,16 @@
 //! Texts as bytes and bytes as texts: hexadecimal, binary, base 64, URLs, UTF-8, and digests.
 
-use super::columns::{Column, TextColumn, per_distinct, write_blob, write_short_text, write_text};
+use super::columns::{
+    Column, TextColumn, computed_rows, per_distinct, write_blob, write_short_text, write_text,
+};
+use super::md5_lanes::digests;
 use crate::registry::{Function, Loop, Overloads, Signature};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use inlay_kernels::apply::per_row;
 use inlay_types::LogicalType::{BigInt, Blob, HugeInt, Integer, UBigInt, UHugeInt, Varchar};
-use inlay_types::{Error, Native, Result, Vector, limits};
-use md5::{Digest, Md5};
-use sha1::Sha1;
+use inlay_types::{Error, LogicalType, Native, Result, Vector, limits};
+use sha1::{Digest, Sha1};
 use sha2::{Sha224, Sha256, Sha384, Sha512};
 use std::fmt::{Binary, UpperHex};
 
@@ -384,21 +386,24 @@ fn url_encode(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
 
 fn url_decode(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     text_of(args, len, out, |bytes, text| {
-        let hex = |at: usize| bytes.get(at).and_then(|b| char::from(*b).to_digit(16));
-        let mut at = 0;
-        while at < bytes.len() {
-            match (bytes[at], hex(at + 1), hex(at + 2)) {
-                (b'%', Some(high), Some(low)) => {
+        let hex = |byte: Option<&u8>| byte.and_then(|byte| char::from(*byte).to_digit(16));
+        let (mut rest, mut is_decoded) = (bytes, false);
+        while let Some(at) = memchr::memchr(b'%', rest) {
+            text.extend_from_slice(&rest[..at]);
+            match (hex(rest.get(at + 1)), hex(rest.get(at + 2))) {
+                (Some(high), Some(low)) => {
                     text.push((high * 16 + low) as u8);
-                    at += 3;
+                    rest = &rest[at + 3..];
+                    is_decoded = true;
                 }
-                (byte, ..) => {
-                    text.push(byte);
-                    at += 1;
+                _ => {
+                    text.push(b'%');
+                    rest = &rest[at + 1..];
                 }
             }
         }
-        if std::str::from_utf8(text).is_err() {
+        text.extend_from_slice(rest);
+        if is_decoded && std::str::from_utf8(text).is_err() {
             let shown = String::from_utf8_lossy(bytes);
             return Err(Error::invalid_argument(format!("url_decode: '{shown}' does not stand for UTF-8")));
         }
@@ -407,7 +412,7 @@ fn url_decode(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
 }
 
 /// The digest of a text, which may be long.
-fn digest_of<D: Digest>(bytes: &[u8]) -> Result<md5::digest::Output<D>> {
+fn digest_of<D: Digest>(bytes: &[u8]) -> Result<sha1::digest::Output<D>> {
     let mut state = D::new();
     for part in bytes.chunks(DIGESTED_AT_ONCE) {
         state.update(part);
@@ -432,7 +437,13 @@ fn digest<D: Digest>(args: &[&Vector], len: usize, out: &mut Vector) -> Result<(
 }
 
 fn md5(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    digest::<Md5>(args, len, out)
+    per_distinct(args, Varchar, len, out, |args, len, out| {
+        let found = digests(args[0], computed_rows(args, len))?;
+        write_short_text(args, len, out, |row, text| {
+            push_hex(&found[row], b"0123456789abcdef", text);
+            Ok(())
+        })
+    })
 }
 
 fn sha1(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
@@ -443,21 +454,26 @@ fn sha256(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     digest::<Sha256>(args, len, out)
 }
 
-fn md5_of(bytes: &[u8]) -> Result<u128> {
-    Ok(u128::from_le_bytes(digest_of::<Md5>(bytes)?.into()))
+/// A number made of that which the digest of each text is.
+fn md5_as<O: Native>(
+    args: &[&Vector],
+    ty: &LogicalType,
+    len: usize,
+    out: &mut Vector,
+    part: impl Fn(u128) -> O,
+) -> Result<()> {
+    let found = digests(args[0], computed_rows(args, len))?;
+    per_row(args, ty, len, out, |row| Ok(part(u128::from_le_bytes(found[row]))))
 }
 
 fn md5_number(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    let source = TextColumn::of(args[0]);
-    per_row(args, &UHugeInt, len, out, |row| md5_of(source.get(row)))
+    md5_as(args, &UHugeInt, len, out, |number| number)
 }
 
 fn md5_lower(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    let source = TextColumn::of(args[0]);
-    per_row(args, &UBigInt, len, out, |row| Ok((md5_of(source.get(row))? >> 64) as u64))
+    md5_as(args, &UBigInt, len, out, |number| (number >> 64) as u64)
 }
 
 fn md5_upper(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    let source = TextColumn::of(args[0]);
-    per_row(args, &UBigInt, len, out, |row| Ok(md5_of(source.get(row))? as u64))
+    md5_as(args, &UBigInt, len, out, |number| number as u64)
 }

@@ -21,6 +21,7 @@ mod json;
 mod like;
 pub mod manual;
 mod math;
+mod md5_lanes;
 mod nested;
 mod numbers;
 mod operators;
@@ -35,6 +36,7 @@ mod strings;
 mod tables;
 mod templates;
 mod text_more;
+mod whole_regex;
 pub mod windows;
 mod working;
 

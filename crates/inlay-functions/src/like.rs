@@ -62,7 +62,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
 ];
 
 /// A compiled LIKE pattern.
-enum Pattern {
+pub(super) enum Pattern {
     /// No wildcard.
     Exact(Vec<u8>),
     /// Texts separated by `%`: the first is at the start, the last at the end, the others lie between in order.
@@ -72,7 +72,7 @@ enum Pattern {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Token {
+pub(super) enum Token {
     Byte(u8),
     AnyCharacter,
     AnyText,
@@ -106,7 +106,7 @@ impl Pattern {
     }
 
     /// Texts with any text between each two.
-    fn of_parts(parts: Vec<Vec<u8>>) -> Self {
+    pub(super) fn of_parts(parts: Vec<Vec<u8>>) -> Self {
         match parts.as_slice() {
             [only] => Self::Exact(only.clone()),
             [prefix, middle @ .., suffix] => Self::Parts {
@@ -119,7 +119,7 @@ impl Pattern {
     }
 
     #[inline]
-    fn matches(&self, text: &[u8]) -> bool {
+    pub(super) fn matches(&self, text: &[u8]) -> bool {
         match self {
             Self::Exact(exact) => text == exact,
             Self::Parts { prefix, middle, suffix } => {

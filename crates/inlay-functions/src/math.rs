@@ -18,6 +18,15 @@ macro_rules! double {
     };
 }
 
+/// The same for what the CPU has instructions for.
+macro_rules! double_wide {
+    ($f:expr) => {
+        Overloads::Fixed(&[Signature::new(&[Double], Double, |args, len, out| {
+            map_wide(args[0], &Double, len, out, $f)
+        })])
+    };
+}
+
 /// BOOLEAN of REAL or DOUBLE.
 macro_rules! float_test {
     ($f:ident) => {
@@ -72,7 +81,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     )
     .aliases(&["roundbankers"]),
     Function::typed("sign", &["sign(number) -> TINYINT"], resolve_sign, "-1, 0 or 1", "sign(-3) = -1"),
-    Function::new("sqrt", double!(|v: f64| v.sqrt()), "square root; nan below 0", "sqrt(4) = 2.0"),
+    Function::new("sqrt", double_wide!(|v: f64| v.sqrt()), "square root; nan below 0", "sqrt(4) = 2.0"),
     Function::new("cbrt", double!(|v: f64| v.cbrt()), "cube root", "cbrt(27) = 3.0"),
     Function::new("exp", double!(|v: f64| v.exp()), "e to the power", "exp(1) = 2.718281828459045"),
     Function::new("ln", double!(|v: f64| v.ln()), "natural logarithm", "ln(1) = 0.0"),
@@ -118,10 +127,15 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function::new("sinh", double!(|v: f64| v.sinh()), "hyperbolic sine", "sinh(0) = 0.0"),
     Function::new("cosh", double!(|v: f64| v.cosh()), "hyperbolic cosine", "cosh(0) = 1.0"),
     Function::new("tanh", double!(|v: f64| v.tanh()), "hyperbolic tangent", "tanh(0) = 0.0"),
-    Function::new("degrees", double!(|v: f64| v.to_degrees()), "radians as degrees", "degrees(pi()) = 180.0"),
+    Function::new(
+        "degrees",
+        double_wide!(|v: f64| v.to_degrees()),
+        "radians as degrees",
+        "degrees(pi()) = 180.0",
+    ),
     Function::new(
         "radians",
-        double!(|v: f64| v.to_radians()),
+        double_wide!(|v: f64| v.to_radians()),
         "degrees as radians",
         "radians(180) = 3.141592653589793",
     ),
@@ -142,7 +156,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     ),
     Function::new(
         "even",
-        double!(|v: f64| {
+        double_wide!(|v: f64| {
             // Halves of whole numbers are exact.
             ((v.abs().ceil() * 0.5).ceil() * 2.0).copysign(v)
         }),
@@ -193,8 +207,8 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "factorial",
         Overloads::Fixed(&[Signature::new(&[Integer], HugeInt, |args, len, out| {
             let product = |n: i32| {
-                let product = (2..=i128::from(n)).try_fold(1i128, |p, k| p.checked_mul(k));
-                (product.unwrap_or_default(), product.is_none() || n < 0)
+                let product = usize::try_from(n).ok().and_then(|n| FACTORIALS.get(n));
+                (product.copied().unwrap_or_default(), product.is_none())
             };
             let error = |n: i32| {
                 Error::out_of_range(format!("factorial of {n} is out of range"))
@@ -208,6 +222,17 @@ pub(super) static FUNCTIONS: &[Function] = &[
     .aliases(&["!"])
     .fallible(),
 ];
+
+/// Those that are a HUGEINT.
+const FACTORIALS: [i128; 34] = {
+    let mut factorials = [1; 34];
+    let mut n = 1;
+    while n < factorials.len() {
+        factorials[n] = factorials[n - 1] * n as i128;
+        n += 1;
+    }
+    factorials
+};
 
 fn overflow(ty: &str, function: &str, a: i128, b: i128) -> Error {
     Error::out_of_range(format!("overflow in {ty} {function}: {function}({a}, {b})"))

@@ -5,6 +5,7 @@
 
 use super::columns::{Column, TextColumn, slice_text, write_text};
 use super::simple_regex::{Outcome, Places, SimpleRegex, Steps};
+use super::whole_regex::WholeRegex;
 use crate::registry::{Function, Overloads, Signature};
 use inlay_kernels::apply::{per_row, predicate};
 use inlay_kernels::function::ScalarKernel;
@@ -184,6 +185,15 @@ fn specialize(constants: &[Option<Value>], is_full: bool) -> Result<Option<Arc<d
         Some(_) => return Ok(None),
     };
     let constant = ConstantRegex::new(pattern, options, is_full, false)?;
+    if is_full
+        && options.is_empty()
+        && let Some(whole) = WholeRegex::new(pattern)
+    {
+        return Ok(Some(Arc::new(move |args: &[&Vector], len: usize, out: &mut Vector| {
+            let are_lines = is_heap_one_line(args[0], len);
+            predicate(args[0], len, out, |text| whole.fits(text, are_lines && text.len() > INLINE_LIMIT))
+        })));
+    }
     Ok(Some(Arc::new(move |args: &[&Vector], len: usize, out: &mut Vector| {
         if constant.simple.is_none() {
             return predicate(args[0], len, out, |text| constant.regex.is_match(text));

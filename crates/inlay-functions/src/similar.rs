@@ -150,13 +150,30 @@ fn hamming(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     })
 }
 
-/// A bit for each byte that occurs, in words that stay in registers.
-fn bytes_in(bytes: &[u8]) -> [u64; 4] {
-    bytes.iter().fold([0; 4], |[a, b, c, d], byte| {
-        let (bit, word) = (1u64 << (byte & 63), byte >> 6);
-        let in_word = |number: u8| if word == number { bit } else { 0 };
-        [a | in_word(0), b | in_word(1), c | in_word(2), d | in_word(3)]
-    })
+multiversion! {
+    /// A bit for each byte that occurs, in words that stay in registers.
+    fn bytes_in[](bytes: &[u8]) -> [u64; 4] {
+        if bytes.is_ascii() {
+            let [a, b] = bytes.iter().fold([0; 2], |[a, b], byte| {
+                let (bit, is_high) = (1u64 << (byte & 63), byte >> 6 == 1);
+                [a | if is_high { 0 } else { bit }, b | if is_high { bit } else { 0 }]
+            });
+            return [a, b, 0, 0];
+        }
+        bytes.iter().fold([0; 4], |[a, b, c, d], byte| {
+            let (bit, word) = (1u64 << (byte & 63), byte >> 6);
+            let in_word = |number: u8| if word == number { bit } else { 0 };
+            [a | in_word(0), b | in_word(1), c | in_word(2), d | in_word(3)]
+        })
+    }
+}
+
+multiversion! {
+    /// How many bytes two texts have in common, and how many occur in either.
+    fn shared_bytes[](a: &[u64; 4], b: &[u64; 4]) -> (u32, u32) {
+        let both = a.iter().zip(b).map(|(x, y)| (x & y).count_ones()).sum();
+        (both, a.iter().zip(b).map(|(x, y)| (x | y).count_ones()).sum())
+    }
 }
 
 fn jaccard(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
@@ -164,13 +181,13 @@ fn jaccard(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     // What is the same in all rows is looked at once.
     let one = second.is_constant().then(|| bytes_in(second.get(0)));
     per_row(args, &Double, len, out, |row| {
+        first.prefetch_ahead(row);
         let (a, b) = (first.get(row), second.get(row));
         if a.is_empty() || b.is_empty() {
             return Err(Error::invalid_argument("jaccard compares texts that are not empty"));
         }
         let (a, b) = (bytes_in(a), one.unwrap_or_else(|| bytes_in(b)));
-        let both: u32 = a.iter().zip(&b).map(|(x, y)| (x & y).count_ones()).sum();
-        let either: u32 = a.iter().zip(&b).map(|(x, y)| (x | y).count_ones()).sum();
+        let (both, either) = shared_bytes(&a, &b);
         Ok(f64::from(both) / f64::from(either))
     })
 }
@@ -332,6 +349,20 @@ fn jaro_winkler_similarity(args: &[&Vector], len: usize, out: &mut Vector) -> Re
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bytes_of_texts_are_counted_one_by_one() {
+        let texts =
+            ["a", "duck", "luck", "Élise García", "\u{7f}\u{0} @`~", "日本語 text", "zzzzzzzzzzzzzzzzzzz"];
+        for a in texts {
+            for b in texts {
+                let set = |text: &str| text.bytes().collect::<std::collections::BTreeSet<u8>>();
+                let expected = (set(a).intersection(&set(b)).count(), set(a).union(&set(b)).count());
+                let (both, either) = shared_bytes(&bytes_in(a.as_bytes()), &bytes_in(b.as_bytes()));
+                assert_eq!((both as usize, either as usize), expected, "{a} {b}");
+            }
+        }
+    }
 
     /// Words of bits give what the table of places does, whatever text was learnt before.
     #[test]

@@ -10,6 +10,7 @@ use inlay_kernels::apply::per_row;
 use inlay_kernels::resolve::{ArgType, ResolveOptions, Resolved};
 use inlay_types::LogicalType::{BigInt, Blob, Boolean, Integer, Varchar};
 use inlay_types::limits::{self, Meter};
+use inlay_types::view::INLINE_LIMIT;
 use inlay_types::{Error, LogicalType, Result, Vector, View};
 use memchr::memmem;
 use std::collections::HashMap;
@@ -585,6 +586,7 @@ const CHECKED_CHARS: usize = 1 << 18;
 fn strpos(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     per_distinct(args, BigInt, len, out, |args, len, out| {
         let (source, needle) = (TextColumn::of(args[0]), TextColumn::of(args[1]));
+        let is_ascii = args[0].is_flat() && has_ascii_heap(args[0]);
         let is_one = args[1].is_constant() && !args[1].is_constant_null();
         let finder = is_one.then(|| super::find::Finder::new(needle.get(0)));
         per_row(args, &BigInt, len, out, |row| {
@@ -594,7 +596,10 @@ fn strpos(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
                 Some(finder) => finder.find(source),
                 None => memmem::find(source, needle.get(row)),
             };
-            Ok(found.map_or(0, |at| count_characters(&source[..at]) as i64 + 1))
+            // Texts that are longer than a view lie in the heap.
+            let is_plain = is_ascii && source.len() > INLINE_LIMIT;
+            let before = |at: usize| if is_plain { at } else { count_characters(&source[..at]) };
+            Ok(found.map_or(0, |at| before(at) as i64 + 1))
         })
     })
 }

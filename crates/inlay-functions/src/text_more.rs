@@ -3,7 +3,9 @@
 use super::columns::{Column, TextColumn, map_text, rewrite, slice_text, write_text, write_text_or_null};
 use crate::registry::{Function, Overloads, Signature};
 use inlay_types::LogicalType::{BigInt, Boolean, Double, UBigInt, Varchar};
+use inlay_types::digits::push_padded;
 use inlay_types::{Error, Result, Vector};
+use std::sync::OnceLock;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 use unicode_segmentation::UnicodeSegmentation;
@@ -182,22 +184,24 @@ fn bar(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
 }
 
 /// One digit behind the point, cut off.
-fn push_size(bytes: i64, base: u128, units: &[&str], text: &mut Vec<u8>) {
-    let sign = if bytes < 0 { "-" } else { "" };
-    let magnitude = u128::from(bytes.unsigned_abs());
-    let shown = if magnitude < base {
-        format!("{sign}{magnitude} byte{}", if magnitude == 1 { "" } else { "s" })
-    } else {
-        let mut power = base;
-        let mut unit = 0;
-        while magnitude >= power * base && unit + 1 < units.len() {
-            power *= base;
-            unit += 1;
-        }
-        let tenths = magnitude * 10 / power;
-        format!("{sign}{}.{} {}", tenths / 10, tenths % 10, units[unit])
-    };
-    text.extend_from_slice(shown.as_bytes());
+fn push_size(bytes: i64, base: u64, units: &[&str], text: &mut Vec<u8>) {
+    let magnitude = bytes.unsigned_abs();
+    if bytes < 0 {
+        text.push(b'-');
+    }
+    if magnitude < base {
+        push_padded(text, magnitude, 1);
+        return text.extend_from_slice(if magnitude == 1 { b" byte" } else { b" bytes" });
+    }
+    let (mut power, mut unit) = (base, 0);
+    // No unit is so large that the next power is no number of 64 bits.
+    while unit + 1 < units.len() && magnitude / power >= base {
+        power *= base;
+        unit += 1;
+    }
+    push_padded(text, magnitude / power, 1);
+    text.extend_from_slice(&[b'.', b'0' + (magnitude % power * 10 / power) as u8, b' ']);
+    text.extend_from_slice(units[unit].as_bytes());
 }
 
 fn binary_size(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
@@ -380,9 +384,35 @@ fn strip_accents(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
         if source.is_ascii() {
             return text.extend_from_slice(source.as_bytes());
         }
-        let plain: String = source.nfd().filter(|c| !is_combining_mark(*c)).nfc().collect();
-        text.extend_from_slice(plain.as_bytes());
+        let start = text.len();
+        if !strip_latin(source, text) {
+            text.truncate(start);
+            text.extend_from_slice(stripped(source).as_bytes());
+        }
     })
+}
+
+fn stripped(source: &str) -> String {
+    source.nfd().filter(|c| !is_combining_mark(*c)).nfc().collect()
+}
+
+/// What stands in front of the first mark that is put on letters. Such a character is never put together with others.
+const MARKS_BEGIN: char = '\u{300}';
+
+/// Appends a text of letters in front of [`MARKS_BEGIN`] without accents, letter by letter; whether it is such a one.
+fn strip_latin(source: &str, text: &mut Vec<u8>) -> bool {
+    static LETTERS: OnceLock<Vec<String>> = OnceLock::new();
+    let letters =
+        LETTERS.get_or_init(|| ('\0'..MARKS_BEGIN).map(|c| stripped(c.encode_utf8(&mut [0; 4]))).collect());
+    let mut rest = source;
+    loop {
+        let plain = rest.bytes().take_while(u8::is_ascii).count();
+        text.extend_from_slice(&rest.as_bytes()[..plain]);
+        let Some(c) = rest[plain..].chars().next() else { return true };
+        let Some(letter) = letters.get(c as usize) else { return false };
+        text.extend_from_slice(letter.as_bytes());
+        rest = &rest[plain + c.len_utf8()..];
+    }
 }
 
 fn nfc_normalize(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
@@ -456,4 +486,53 @@ fn parse_dirpath(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
         Some(0) if bytes.len() == 1 => (0, 1),
         last => (0, last.unwrap_or(0)),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_lose_their_accents_as_whole_texts_do() {
+        let latin: String = ('\0'..MARKS_BEGIN).collect();
+        let pairs = "éa\u{1f0} ǖÅ ß";
+        for (source, is_latin) in [
+            (&*latin, true),
+            (pairs, true),
+            ("", true),
+            ("e\u{301}", false),
+            ("Å\u{212b}", false),
+            ("ä 日", false),
+        ] {
+            let mut text = Vec::new();
+            assert_eq!(strip_latin(source, &mut text), is_latin, "{source}");
+            if is_latin {
+                assert_eq!(String::from_utf8(text).unwrap(), stripped(source));
+            }
+        }
+    }
+
+    #[test]
+    fn sizes_have_the_largest_unit_that_is_not_below_one() {
+        let sizes = [0, 1, -1, 1023, 1024, 1536, 1 << 20, (1 << 50) - 1, i64::MAX, i64::MIN, 999, 1_000_000];
+        for bytes in sizes {
+            for (base, units) in
+                [(1024u64, ["KiB", "MiB", "GiB", "TiB", "PiB"]), (1000, ["kB", "MB", "GB", "TB", "PB"])]
+            {
+                let mut text = Vec::new();
+                push_size(bytes, base, &units, &mut text);
+                let (sign, magnitude) = (if bytes < 0 { "-" } else { "" }, u128::from(bytes.unsigned_abs()));
+                let unit = (1..=5).rev().find(|unit| magnitude >= u128::from(base).pow(*unit));
+                let expected = match unit {
+                    None if magnitude == 1 => format!("{sign}1 byte"),
+                    None => format!("{sign}{magnitude} bytes"),
+                    Some(unit) => {
+                        let tenths = magnitude * 10 / u128::from(base).pow(unit);
+                        format!("{sign}{}.{} {}", tenths / 10, tenths % 10, units[unit as usize - 1])
+                    }
+                };
+                assert_eq!(String::from_utf8(text).unwrap(), expected);
+            }
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! The proleptic Gregorian calendar: days and microseconds to fields and back, and their text.
 
-use crate::digits::write_padded;
+use crate::digits::{padded_word, write_padded};
+use crate::multiversion;
 use std::fmt::Write;
 
 /// Microseconds in a day.
@@ -161,6 +162,66 @@ pub const fn is_date(days: i32) -> bool {
     days > -DATE_INFINITY && days < DATE_INFINITY
 }
 
+/// Whole numbers of at most so many bits are doubles.
+const EXACT_BITS: u32 = 53;
+
+/// `at.div_euclid(unit)`, by a division that vectorises: right where no more than [`EXACT_BITS`] are left of `at` behind the
+/// zeros at the end of `unit`. The quotient of two whole numbers is farther from the next one than it is rounded by.
+#[inline(always)]
+fn floor_quotient(at: i64, zeros: u32, odd: f64) -> i64 {
+    let quotient = (at >> zeros) as f64 / odd;
+    let towards_zero = quotient as i64;
+    towards_zero - i64::from(towards_zero as f64 > quotient)
+}
+
+multiversion! {
+    /// Days of microseconds, as `div_euclid(MICROS_PER_DAY)` counts them.
+    pub fn days_of_micros[](moments: &[i64], days: &mut [i32]) {
+        const ZEROS: u32 = MICROS_PER_DAY.trailing_zeros();
+        const { assert!(i64::BITS - ZEROS <= EXACT_BITS) };
+        for (day, &at) in days.iter_mut().zip(moments) {
+            *day = floor_quotient(at, ZEROS, (MICROS_PER_DAY >> ZEROS) as f64) as i32;
+        }
+    }
+}
+
+/// `div_euclid(unit)` of moments, where `unit` is that of a part of the clock or larger.
+pub fn units_of_moments(moments: &[i64], unit: i64, units: &mut [i64]) {
+    let zeros = unit.trailing_zeros();
+    let bits = EXACT_BITS + zeros;
+    if bits >= i64::BITS || !any_beyond(moments, 1 << (bits - 1)) {
+        return quotients(moments, zeros, (unit >> zeros) as f64, units);
+    }
+    units.iter_mut().zip(moments).for_each(|(units, at)| *units = at.div_euclid(unit));
+}
+
+multiversion! {
+    fn quotients[](moments: &[i64], zeros: u32, odd: f64, units: &mut [i64]) {
+        units.iter_mut().zip(moments).for_each(|(units, &at)| *units = floor_quotient(at, zeros, odd));
+    }
+}
+
+multiversion! {
+    /// Whether some number is not between `-limit` and `limit`.
+    pub fn any_beyond[](numbers: &[i64], limit: i64) -> bool {
+        numbers.iter().fold(false, |any, &number| any | (number >= limit) | (number <= -limit))
+    }
+}
+
+multiversion! {
+    /// Whether some date is infinite.
+    pub fn any_infinite_date[](dates: &[i32]) -> bool {
+        dates.iter().fold(false, |any, &days| any | !is_finite_date(days))
+    }
+}
+
+multiversion! {
+    /// Whether some timestamp, of any precision, is infinite.
+    pub fn any_infinite_timestamp[](moments: &[i64]) -> bool {
+        moments.iter().fold(false, |any, &at| any | !is_finite_timestamp(at))
+    }
+}
+
 /// Midnight of a day; infinity stays. `None`: out of the range of TIMESTAMP.
 pub fn midnight(days: i32) -> Option<i64> {
     match days {
@@ -197,6 +258,74 @@ pub fn write_date(out: &mut String, days: i32) {
     out.push('-');
     write_padded(out, u64::from(day), 2);
     out.push_str(suffix);
+}
+
+/// A short text that was made in registers: bytes with the first one lowest, and how many.
+pub type ShortText = ([u8; 32], usize);
+
+/// The ten bytes of a date of the years 0 to 9999, the first one lowest.
+#[inline(always)]
+fn date_word(days: i32) -> Option<u128> {
+    let (year, month, day) = civil_fields(days);
+    if !(1..=9999).contains(&year) || !(-CIVIL_DAYS_MAX..CIVIL_DAYS_MAX).contains(&days) {
+        return None;
+    }
+    let digits = u128::from(padded_word((year * 10_000 + month * 100 + day) as u64));
+    let dash = u128::from(b'-');
+    Some(digits & 0xFFFF_FFFF | dash << 32 | (digits >> 32 & 0xFFFF) << 40 | dash << 56 | digits >> 48 << 64)
+}
+
+/// The eight bytes of a second of the day, the first one lowest.
+#[inline(always)]
+fn clock_word(seconds: u64) -> u64 {
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    let digits = padded_word(hours * 1_000_000 + minutes * 1000 + seconds);
+    // Digits are `hh0mm0ss`, and in the place of these zeros there are colons.
+    digits + (u64::from(b':' - b'0') << 16) + (u64::from(b':' - b'0') << 40)
+}
+
+/// Puts a fraction of a second at `at`, without trailing zeros; where it ends.
+#[inline(always)]
+fn put_fraction(bytes: &mut [u8; 32], at: usize, micros: u64) -> usize {
+    if micros == 0 {
+        return at;
+    }
+    let digits = padded_word(micros * 100);
+    // Zeros at the end are the high bytes.
+    let zeros = (digits ^ 0x3030_3030_3030_3030).leading_zeros() as usize / 8;
+    bytes[at] = b'.';
+    bytes[at + 1..at + 9].copy_from_slice(&digits.to_le_bytes());
+    at + 9 - zeros
+}
+
+/// What [`write_date`] writes, for most dates.
+#[inline(always)]
+pub fn short_date(days: i32) -> Option<ShortText> {
+    let mut bytes = [0; 32];
+    bytes[..16].copy_from_slice(&date_word(days)?.to_le_bytes());
+    Some((bytes, 10))
+}
+
+/// What [`write_time`] writes, for times of the day.
+#[inline(always)]
+pub fn short_time(micros: i64) -> Option<ShortText> {
+    let micros = u64::try_from(micros).ok().filter(|micros| *micros < MICROS_PER_DAY as u64)?;
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&clock_word(micros / MICROS_PER_SECOND as u64).to_le_bytes());
+    let end = put_fraction(&mut bytes, 8, micros % MICROS_PER_SECOND as u64);
+    Some((bytes, end))
+}
+
+/// What [`write_timestamp`] writes, for most timestamps.
+#[inline(always)]
+pub fn short_timestamp(at: i64) -> Option<ShortText> {
+    let (days, micros) = (at.div_euclid(MICROS_PER_DAY) as i32, at.rem_euclid(MICROS_PER_DAY) as u64);
+    let mut bytes = [0; 32];
+    bytes[..16].copy_from_slice(&date_word(days)?.to_le_bytes());
+    bytes[10] = b' ';
+    bytes[11..19].copy_from_slice(&clock_word(micros / MICROS_PER_SECOND as u64).to_le_bytes());
+    let end = put_fraction(&mut bytes, 19, micros % MICROS_PER_SECOND as u64);
+    Some((bytes, end))
 }
 
 /// Writes `23:59:59.5`; trailing zeros of the fraction are left out.
@@ -276,6 +405,60 @@ mod tests {
             assert_eq!(days_from_civil(year, month, day), days);
             assert_eq!(far_days_from_civil(year, month, day), days);
         }
+    }
+
+    /// Quotients of doubles are those of whole numbers, also beside multiples and where numbers are too large for doubles.
+    #[test]
+    fn units_of_many_moments_are_those_of_single_ones() {
+        for unit in [1, 1_000, 1_000_000, 60_000_000, 3_600_000_000, MICROS_PER_DAY, 7 * MICROS_PER_DAY] {
+            let mut moments: Vec<i64> = vec![i64::MIN, i64::MAX, 0, TIMESTAMP_MIN, -TIMESTAMP_INFINITY];
+            for bits in 0..63 {
+                let multiple = (1i64 << bits) / unit * unit;
+                for near in [1i64 << bits, multiple, multiple.saturating_add(unit)] {
+                    moments.extend([-1, 0, 1].map(|by| near.saturating_add(by)));
+                    moments.extend([-1, 0, 1].map(|by| by - near));
+                }
+            }
+            let small =
+                |limit: i64| moments.iter().copied().filter(|at| at.unsigned_abs() < limit as u64).collect();
+            for moments in [moments.clone(), small(1 << 62), small(1 << 53), Vec::new()] {
+                let mut units = vec![0; moments.len()];
+                units_of_moments(&moments, unit, &mut units);
+                let mut days = vec![0; moments.len()];
+                days_of_micros(&moments, &mut days);
+                for (row, &at) in moments.iter().enumerate() {
+                    assert_eq!(units[row], at.div_euclid(unit), "{at} by {unit}");
+                    assert_eq!(days[row], at.div_euclid(MICROS_PER_DAY) as i32, "{at}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn short_texts_are_those_that_are_written() {
+        let shown = |short: Option<ShortText>| {
+            short.map(|(bytes, len)| String::from_utf8(bytes[..len].to_vec()).unwrap())
+        };
+        let written = |write: &dyn Fn(&mut String)| {
+            let mut text = String::new();
+            write(&mut text);
+            text
+        };
+        let near = (-800_000..3_000_000).step_by(997).chain(-719_600..-719_400).chain(2_932_800..2_932_999);
+        for days in near.chain([i32::MIN, i32::MAX, 0, CIVIL_DAYS_MAX]) {
+            let text = written(&|out| write_date(out, days));
+            let is_near = days.unsigned_abs() < 4_000_000 && text.len() == 10;
+            assert_eq!(shown(short_date(days)), is_near.then_some(text), "{days}");
+            for micros in [0, 1, 999_999, 3_661_500_000, 45_296_120_000, MICROS_PER_DAY - 1, 43_200_000_010] {
+                assert_eq!(shown(short_time(micros)), Some(written(&|out| write_time(out, micros))));
+                let at = i64::from(days).saturating_mul(MICROS_PER_DAY).saturating_add(micros);
+                let found = shown(short_timestamp(at));
+                assert!(found.is_some() == is_near, "{days}");
+                assert!(found.is_none_or(|found| found == written(&|out| write_timestamp(out, at))), "{at}");
+            }
+        }
+        assert_eq!(short_time(MICROS_PER_DAY), None);
+        assert_eq!(short_time(-1), None);
     }
 
     #[test]

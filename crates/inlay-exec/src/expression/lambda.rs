@@ -6,7 +6,7 @@
 
 use super::{Layout, Program, attempt};
 use inlay_kernels::boolean;
-use inlay_sql::plan::{Lambda, LambdaKind};
+use inlay_sql::plan::{Expr, Lambda, LambdaKind};
 use inlay_types::limits::{self, Meter};
 use inlay_types::nested::{pack_lists, unpack_lists};
 use inlay_types::{Batch, Bitmap, Error, LogicalType, Result, Vector, VectorBuilder};
@@ -25,9 +25,12 @@ pub(super) struct Mapping {
     is_volatile: bool,
     body: Program,
     ty: LogicalType,
+    /// What filters the list first, and how many of the first arguments are its own.
+    filter: Option<(Box<Mapping>, usize)>,
 }
 
 /// The lists of a batch taken apart.
+#[derive(Clone)]
 struct Lists<'a> {
     elements: Vector,
     /// Where the elements of each row begin.
@@ -50,7 +53,29 @@ impl Mapping {
             is_volatile: lambda.body.is_volatile(),
             body: if is_of_rows { body.over_rows() } else { body },
             ty: lambda.ty.clone(),
+            filter: None,
         })
+    }
+
+    /// The same on what another lambda leaves of its list, which is not made a list in between: its arguments come first, in the
+    /// place of the list. (What a transformation makes is made one: there zero and NaN have one form.)
+    pub(super) fn behind_filter(lambda: &Lambda, filter: &Lambda) -> Result<Self> {
+        let filter = (Box::new(Self::new(filter)?), filter.args.len());
+        Ok(Self { filter: Some(filter), ..Self::new(lambda)? })
+    }
+
+    /// The lambda that filters the list of another one, if they may go together.
+    pub(super) fn filter_of(lambda: &Lambda) -> Option<&Lambda> {
+        let takes_list =
+            matches!(lambda.kind, LambdaKind::Transform | LambdaKind::Filter | LambdaKind::Reduce);
+        match lambda.args.first() {
+            Some(Expr::Lambda(filter))
+                if takes_list && filter.kind == LambdaKind::Filter && filter.body.is_deterministic() =>
+            {
+                Some(filter)
+            }
+            _ => None,
+        }
     }
 
     /// `args` are the list, or the values that are computed once, the first value of a reduction that has one, and what the
@@ -69,30 +94,50 @@ impl Mapping {
             }
             return attempt::eval(&self.body, args, &self.ty, len);
         }
-        let (list, rest) = args.split_first().ok_or_else(|| Error::internal("a lambda without a list"))?;
         if is_one_row {
             let first: Vec<Vector> = args.iter().map(|arg| arg.slice(0, 1)).collect();
             let one = self.eval(&first.iter().collect::<Vec<_>>(), 1)?;
             return Ok(one.repeated(0, len));
         }
+        let (list, rest) = args.split_at(self.filter.as_ref().map_or(1, |(_, count)| *count));
         let (initial, captured) = match rest.split_first() {
             Some((initial, captured)) if self.has_initial => (Some(*initial), captured),
             _ => (None, rest),
         };
-        let flat = list.flatten();
-        let (elements, offsets) = unpack_lists(&flat)?;
-        let lists = Lists { elements, offsets, validity: flat.validity().cloned(), captured, len };
+        let lists = Lists { captured, ..self.taken_apart(list, len)? };
         match self.kind {
             LambdaKind::Transform => {
                 let values = self.on_all(&lists)?;
                 pack_lists(&self.ty, &values, &lists.offsets, lists.validity.as_ref())
             }
-            LambdaKind::Filter => self.filtered(&lists),
+            LambdaKind::Filter => {
+                let (kept, offsets) = self.filtered(&lists)?;
+                pack_lists(&self.ty, &kept, &offsets, lists.validity.as_ref())
+            }
             LambdaKind::Reduce => self.reduced(&lists, initial),
             LambdaKind::Try | LambdaKind::Once => {
                 Err(Error::internal(format!("{} has no list", self.kind.name())))
             }
         }
+    }
+
+    /// The elements of the lists that `args` are, or of those that the filter leaves of them.
+    fn taken_apart(&self, args: &[&Vector], len: usize) -> Result<Lists<'static>> {
+        let (list, captured) =
+            args.split_first().ok_or_else(|| Error::internal("a lambda without a list"))?;
+        let of = |list: &Vector| -> Result<Lists<'static>> {
+            let flat = list.flatten();
+            let (elements, offsets) = unpack_lists(&flat)?;
+            Ok(Lists { elements, offsets, validity: flat.validity().cloned(), captured: &[], len })
+        };
+        let Some((filter, _)) = &self.filter else { return of(list) };
+        // What is the same in all rows is filtered once.
+        if len > 1 && args.iter().all(|arg| arg.is_constant()) {
+            return of(&filter.eval(args, len)?);
+        }
+        let lists = of(list)?;
+        let (elements, offsets) = filter.filtered(&Lists { captured, ..lists.clone() })?;
+        Ok(Lists { elements, offsets, ..lists })
     }
 
     /// The body's value for each element.
@@ -140,7 +185,8 @@ impl Mapping {
         Ok(all.finish().holding(meter.finish()))
     }
 
-    fn filtered(&self, lists: &Lists<'_>) -> Result<Vector> {
+    /// The elements that stay, and where those of each row begin.
+    fn filtered(&self, lists: &Lists<'_>) -> Result<(Vector, Vec<u32>)> {
         let truth = self.on_all(lists)?;
         // The places of what stays, and a copy of it.
         let width = lists.elements.physical_type().size() + size_of::<u32>();
@@ -155,7 +201,7 @@ impl Mapping {
             before += hits[before..].iter().take_while(|&&hit| hit < start).count();
             offsets.push(before as u32);
         }
-        pack_lists(&self.ty, &kept.flatten(), &offsets, lists.validity.as_ref())
+        Ok((kept.flatten(), offsets))
     }
 
     fn reduced(&self, lists: &Lists<'_>, initial: Option<&Vector>) -> Result<Vector> {

@@ -1,6 +1,88 @@
 //! Choosing, row by row, between vectors: the end of CASE and COALESCE.
 
+use inlay_types::simd::pack_bits;
 use inlay_types::{Bitmap, Buffer, Heap, LogicalType, Native, Vector, View};
+
+/// Marks with `branch` the rows that are undecided (`u8::MAX`) and TRUE in `condition`.
+fn choose_true(condition: &Vector, branch: u8, choice: &mut [u8]) {
+    let flat = condition.flatten();
+    let truths = flat.values::<u8>();
+    for (row, (chosen, &truth)) in choice.iter_mut().zip(truths).enumerate() {
+        let truth = truth != 0 && !flat.is_null(row);
+        *chosen = if *chosen == u8::MAX && truth { branch } else { *chosen };
+    }
+}
+
+/// CASE: conditions and values in turns, and what stands behind ELSE.
+pub fn choose_case(ty: LogicalType, args: &[&Vector], len: usize) -> Vector {
+    if let [condition, value, otherwise] = args
+        && let Some(made) = null_where(condition, value, otherwise, len)
+    {
+        return made;
+    }
+    let branches = args.len() / 2;
+    let mut choice = vec![u8::MAX; len];
+    for branch in 0..branches {
+        choose_true(args[branch * 2], branch as u8, &mut choice);
+    }
+    for chosen in &mut choice {
+        *chosen = if *chosen == u8::MAX { branches as u8 } else { *chosen };
+    }
+    let sources: Vec<&Vector> =
+        (0..branches).map(|b| args[b * 2 + 1]).chain(std::iter::once(args[args.len() - 1])).collect();
+    merge_rows(ty, &sources, &choice)
+}
+
+/// The values where a condition is TRUE, or those where it is not, where the others are NULL anyway: they stay where they are.
+fn null_where(condition: &Vector, value: &Vector, otherwise: &Vector, len: usize) -> Option<Vector> {
+    let (kept, keeps_true) = match (value.is_constant_null(), otherwise.is_constant_null()) {
+        (true, false) => (otherwise, false),
+        (false, true) => (value, true),
+        (true, true) | (false, false) => return None,
+    };
+    if !condition.is_flat() || kept.ty() != value.ty() || kept.ty() != otherwise.ty() {
+        return None;
+    }
+    let mut words = vec![0; len.div_ceil(64)];
+    pack_bits(&condition.values::<u8>()[..len], &mut words);
+    if let Some(known) = condition.validity() {
+        words.iter_mut().zip(known.words()).for_each(|(word, known)| *word &= known);
+    }
+    if !keeps_true {
+        words.iter_mut().for_each(|word| *word = !*word);
+        if let (Some(last), rest @ 1..) = (words.last_mut(), len % 64) {
+            *last &= (1 << rest) - 1;
+        }
+    }
+    let mut kept = if kept.is_constant() { kept.flatten() } else { kept.clone() };
+    let chosen = Bitmap::from_words(words, len);
+    let chosen = kept.validity().map_or(chosen.clone(), |own| chosen.and(own));
+    kept.set_validity(Some(chosen));
+    Some(kept)
+}
+
+/// COALESCE.
+pub fn choose_first(ty: LogicalType, args: &[&Vector], len: usize) -> Vector {
+    let Some((_, others)) = args.split_last() else { return Vector::nulls(ty, len) };
+    // Behind what is never NULL nothing is chosen.
+    let is_never_null = |arg: &&Vector| arg.validity().is_none_or(Bitmap::all);
+    let first_known = others.iter().position(is_never_null).unwrap_or(others.len());
+    if first_known == 0
+        && let Some(first) = args.first().filter(|first| *first.ty() == ty)
+    {
+        return (*first).clone();
+    }
+    let mut choice = vec![first_known as u8; len];
+    for (number, arg) in others[..first_known].iter().enumerate().rev() {
+        let Some(validity) = arg.validity().filter(|_| !arg.is_constant_null()) else { continue };
+        for (word, choice) in validity.words().iter().zip(choice.chunks_mut(64)) {
+            for (row, chosen) in choice.iter_mut().enumerate() {
+                *chosen = if word >> row & 1 == 1 { number as u8 } else { *chosen };
+            }
+        }
+    }
+    merge_rows(ty, args, &choice)
+}
 
 /// Row `i` of the result is row `i` of `sources[choice[i]]`. All sources have type `ty` and `choice.len()` rows.
 pub fn merge_rows(ty: LogicalType, sources: &[&Vector], choice: &[u8]) -> Vector {
@@ -83,6 +165,7 @@ fn merge_views(sources: &[Vector], choice: &[u8]) -> (Buffer, Heap) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use inlay_types::{Dictionary, Value};
 
     #[test]
     fn rows_that_chose_a_source_are_its_bits() {
@@ -106,6 +189,66 @@ mod tests {
         let merged = merge_rows(LogicalType::Integer, &[&whole, &other], &choice);
         for row in 0..150 {
             assert_eq!(merged.is_null(row), row % 2 == 1 && row % 3 == 0, "row {row}");
+        }
+    }
+
+    /// CASE with NULL on one side and COALESCE give what choosing row by row does: over flat, constant and dictionary vectors.
+    #[test]
+    fn short_ways_choose_what_the_long_one_does() {
+        const LEN: usize = 150;
+        let holes = |step: usize| Some(Bitmap::from_fn(LEN, |row| row % step > 0));
+        let numbers = Vector::from_values(LogicalType::Integer, &(0..LEN as i32).collect::<Vec<i32>>());
+        let with = |validity: Option<Bitmap>| {
+            let mut vector = numbers.clone();
+            vector.set_validity(validity);
+            vector
+        };
+        let codes: Vec<u32> = (0..LEN as u32).map(|row| row * 7 % 20).collect();
+        let dictionary = |validity| {
+            Vector::dictionary(
+                Dictionary::new(numbers.slice(0, 20)),
+                Buffer::from_vec(codes.clone()),
+                LEN,
+                validity,
+            )
+        };
+        let sources = [
+            with(None),
+            with(holes(3)),
+            with(Some(Bitmap::filled(LEN, true))),
+            with(Some(Bitmap::filled(LEN, false))),
+            dictionary(None),
+            dictionary(holes(4)),
+            numbers.repeated(7, LEN),
+            Vector::nulls(LogicalType::Integer, LEN),
+        ];
+        let truths: Vec<u8> = (0..LEN).map(|row| u8::from(row * row % 5 < 2)).collect();
+        let mut unknown = Vector::from_values(LogicalType::Boolean, &truths);
+        unknown.set_validity(holes(6));
+        let conditions =
+            [Vector::from_values(LogicalType::Boolean, &truths), unknown.clone(), unknown.repeated(1, LEN)];
+        for a in &sources {
+            for b in &sources {
+                for condition in &conditions {
+                    let found = choose_case(LogicalType::Integer, &[condition, a, b], LEN);
+                    for row in 0..LEN {
+                        let is_true = condition.get(row) == Value::Boolean(true);
+                        assert_eq!(
+                            found.get(row),
+                            if is_true { a.get(row) } else { b.get(row) },
+                            "row {row}"
+                        );
+                    }
+                }
+                for c in &sources {
+                    let found = choose_first(LogicalType::Integer, &[a, b, c], LEN);
+                    for row in 0..LEN {
+                        let all = [a, b, c].map(|arg| arg.get(row));
+                        let expected = all.into_iter().find(|value| !value.is_null()).unwrap_or(Value::Null);
+                        assert_eq!(found.get(row), expected, "row {row}");
+                    }
+                }
+            }
         }
     }
 }

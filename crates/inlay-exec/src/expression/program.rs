@@ -5,7 +5,7 @@
 
 use super::in_list::InSet;
 use super::lambda::Mapping;
-use super::merge::merge_rows;
+use super::merge::{choose_case, choose_first};
 use super::numbering::{Known, Operator};
 use super::{Layout, failure, kernel_comparison, lazy};
 use crate::spill::is_refusal;
@@ -474,37 +474,6 @@ fn over_dictionary(
     Ok((result, (dictionary.id(), computed)))
 }
 
-/// Marks with `branch` the rows that are undecided (`u8::MAX`) and TRUE in `condition`.
-fn choose_true(condition: &Vector, branch: u8, choice: &mut [u8]) {
-    let flat = condition.flatten();
-    let truths = flat.values::<u8>();
-    for (row, (chosen, &truth)) in choice.iter_mut().zip(truths).enumerate() {
-        let truth = truth != 0 && !flat.is_null(row);
-        *chosen = if *chosen == u8::MAX && truth { branch } else { *chosen };
-    }
-}
-
-fn choose_case(ty: LogicalType, args: &[&Vector], len: usize) -> Vector {
-    let branches = args.len() / 2;
-    let mut choice = vec![u8::MAX; len];
-    for branch in 0..branches {
-        choose_true(args[branch * 2], branch as u8, &mut choice);
-    }
-    for chosen in &mut choice {
-        *chosen = if *chosen == u8::MAX { branches as u8 } else { *chosen };
-    }
-    let sources: Vec<&Vector> =
-        (0..branches).map(|b| args[b * 2 + 1]).chain(std::iter::once(args[args.len() - 1])).collect();
-    merge_rows(ty, &sources, &choice)
-}
-
-fn choose_first(ty: LogicalType, args: &[&Vector], len: usize) -> Vector {
-    let last = (args.len() - 1) as u8;
-    let first_valid = |row: usize| args.iter().position(|arg| !arg.is_null(row)).map_or(last, |i| i as u8);
-    let choice: Vec<u8> = (0..len).map(first_valid).collect();
-    merge_rows(ty, args, &choice)
-}
-
 /// More branches than this are evaluated row by row.
 const BRANCHES_MAX: usize = 200;
 
@@ -601,10 +570,23 @@ impl Compiler<'_> {
                 self.plain_step(operator, operands, PerValue::Never, Action::Coalesce(ty.clone()))
             }
             Expr::Lambda(lambda) => {
-                let operands = self.all(&lambda.args)?;
+                let mut filter = Mapping::filter_of(lambda);
+                let mut operands = self.all(filter.map_or(&lambda.args, |filter| &filter.args))?;
+                if let Some(known) = filter {
+                    let operator = Operator::Lambda(Box::new(known.clone()));
+                    // What is filtered anyway is not filtered again.
+                    if let Some(list) = self.known.step(&operator, &operands) {
+                        (filter, operands) = (None, vec![list]);
+                    }
+                    operands.extend(self.all(&lambda.args[1..])?);
+                }
                 let is_deterministic = lambda.body.is_deterministic();
                 let operator = is_deterministic.then(|| Operator::Lambda(lambda.clone()));
-                let action = || Ok(Action::Lambda(Box::new(Mapping::new(lambda)?)));
+                let mapping = || match filter {
+                    Some(filter) => Mapping::behind_filter(lambda, filter),
+                    None => Mapping::new(lambda),
+                };
+                let action = || Ok(Action::Lambda(Box::new(mapping()?)));
                 // Not only the list may be a dictionary, but also what the body takes from outside.
                 let per_value = if is_deterministic { PerValue::WithoutNulls } else { PerValue::Never };
                 self.shared_step(operator, operands, per_value, Place::default(), action)

@@ -3,7 +3,7 @@
 //! With time zones, days and longer units are counted by local calendars, hours and shorter ones in real time.
 
 use super::Part;
-use super::civil::map_fields;
+use super::civil::{days_of, map_fields};
 use super::finite::hide_infinite;
 use super::names::Days;
 use super::part::iso_week;
@@ -17,7 +17,8 @@ use inlay_types::LogicalType::{
     BigInt, Date, Interval as IntervalType, Time, Timestamp, TimestampTz, Varchar,
 };
 use inlay_types::datetime::{
-    MICROS_PER_DAY, civil_from_days, days_from_civil, days_in_month, is_finite_date, is_finite_timestamp,
+    MICROS_PER_DAY, any_beyond, civil_from_days, days_from_civil, days_in_month, is_finite_date,
+    is_finite_timestamp, units_of_moments,
 };
 use inlay_types::{Error, Interval, Result, Vector};
 
@@ -225,20 +226,20 @@ fn starts_before(part: Part, moments: &Vector, len: usize) -> Option<Vec<i64>> {
     let found = match (clock_micros(part), part_months(part)) {
         (Some(unit), _) if !is_date => {
             let values = &moments.values::<i64>()[..rows];
-            let all = values.iter().all(|at| at.unsigned_abs() < 1 << 62);
-            all.then(|| values.iter().map(|at| at.div_euclid(unit)).collect())?
+            if any_beyond(values, 1 << 62) {
+                return None;
+            }
+            let mut units = vec![0; rows];
+            units_of_moments(values, unit, &mut units);
+            units
         }
         (None, months) => {
-            let days: Vec<i32> = if is_date {
-                moments.values::<i32>()[..rows].to_vec()
-            } else {
-                moments.values::<i64>()[..rows].iter().map(|at| At::of(*at).day).collect()
-            };
-            if !days.iter().all(|days| (-DAYS_MAX..DAYS_MAX).contains(days)) {
+            let days = days_of(moments, rows);
+            if !days.iter().fold(true, |all, days| all & (-DAYS_MAX..DAYS_MAX).contains(days)) {
                 return None;
             }
             match (part, months) {
-                (Part::Week | Part::YearWeek | Part::Day, _) => days.into_iter().map(i64::from).collect(),
+                (Part::Week | Part::YearWeek | Part::Day, _) => days.iter().copied().map(i64::from).collect(),
                 (Part::Year | Part::Quarter | Part::Month, Some(months)) => {
                     let mut numbers = vec![0; rows];
                     map_fields(&days, &mut numbers, |y, m, _| i64::from(y) * 12 + i64::from(m) - 1);

@@ -3,7 +3,7 @@
 use crate::registry::{Function, Overloads, Signature};
 use inlay_kernels::apply::{map, undictionary};
 use inlay_types::LogicalType::{Boolean, Date, Timestamp, TimestampTz};
-use inlay_types::datetime::{is_finite_date, is_finite_timestamp};
+use inlay_types::datetime::{any_infinite_date, any_infinite_timestamp, is_finite_date, is_finite_timestamp};
 use inlay_types::{Bitmap, LogicalType, Native, PhysicalType, Result, Vector};
 
 /// See the module documentation.
@@ -100,9 +100,7 @@ pub(super) fn hide_infinite(args: &[&Vector], len: usize, out: &mut Vector) {
 
 fn any_infinite(arg: &Vector, rows: usize) -> bool {
     match arg.physical_type() {
-        PhysicalType::I32 => {
-            arg.values::<i32>()[..rows].iter().fold(false, |any, days| any | !is_finite_date(*days))
-        }
-        _ => arg.values::<i64>()[..rows].iter().fold(false, |any, at| any | !is_finite_timestamp(*at)),
+        PhysicalType::I32 => any_infinite_date(&arg.values::<i32>()[..rows]),
+        _ => any_infinite_timestamp(&arg.values::<i64>()[..rows]),
     }
 }

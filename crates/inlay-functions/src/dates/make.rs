@@ -18,7 +18,7 @@ use std::sync::Arc;
 macro_rules! to_interval {
     ($months:expr, $days:expr, $micros:expr) => {
         Overloads::Fixed(&[Signature::new(&[BigInt], IntervalType, |args, len, out| {
-            to_interval(args, len, out, ($months, $days, $micros))
+            to_interval::<$months, $days, $micros>(args, len, out)
         })])
     };
 }
@@ -326,14 +326,20 @@ fn to_timestamp(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     try_map(args[0], &TimestampTz, len, out, micros, error)
 }
 
-fn to_interval(args: &[&Vector], len: usize, out: &mut Vector, unit: (i64, i64, i64)) -> Result<()> {
+/// An interval of so many times as many months, days and microseconds, all but one of which are 0.
+fn to_interval<const MONTHS: i64, const DAYS: i64, const MICROS: i64>(
+    args: &[&Vector],
+    len: usize,
+    out: &mut Vector,
+) -> Result<()> {
     let made = move |count: i64| {
-        let months = count.checked_mul(unit.0).and_then(|m| i32::try_from(m).ok());
-        let days = count.checked_mul(unit.1).and_then(|d| i32::try_from(d).ok());
-        match (months, days, count.checked_mul(unit.2)) {
-            (Some(months), Some(days), Some(micros)) => (Interval { months, days, micros }, false),
-            _ => (Interval::default(), true),
-        }
+        let (months, too_many_months) = count.overflowing_mul(MONTHS);
+        let (days, too_many_days) = count.overflowing_mul(DAYS);
+        let (micros, too_many_micros) = count.overflowing_mul(MICROS);
+        let wrong = too_many_months | too_many_days | too_many_micros;
+        let (short_months, short_days) = (months as i32, days as i32);
+        let is_cut = (i64::from(short_months) != months) | (i64::from(short_days) != days);
+        (Interval { months: short_months, days: short_days, micros }, wrong | is_cut)
     };
     try_map(args[0], &IntervalType, len, out, made, |n| {
         Error::out_of_range(format!("{n} units are too many for an INTERVAL"))

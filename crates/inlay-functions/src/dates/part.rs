@@ -2,7 +2,7 @@
 
 use super::Part;
 pub(super) use super::civil::days_since_monday;
-use super::civil::{day_of_year, map_fields, thursday};
+use super::civil::{day_of_year, days_of, map_days, map_fields_of, thursday};
 use super::epoch::{epoch_seconds, julian_day};
 use super::finite::{hide_infinite, map_finite};
 use super::zoned::to_local;
@@ -246,13 +246,26 @@ fn part_of_days(part: Part, input: &Vector, len: usize, out: &mut Vector) -> Res
             let week = week(y, m, d);
             i64::from(y.wrapping_mul(100)) + if y > 0 { week } else { -week }
         }),
-        _ if input.logical_type() == Date => {
-            map_finite(input, &BigInt, len, out, |days: i32| part_of_date(part, days))
-        }
-        _ => map_finite(input, &BigInt, len, out, |at: i64| {
-            part_of_date(part, at.div_euclid(MICROS_PER_DAY) as i32)
+        Part::Century => fields(input, len, out, same, |y, _, _| i64::from(centuries(y, 100))),
+        Part::Millennium => fields(input, len, out, same, |y, _, _| i64::from(centuries(y, 1000))),
+        Part::Era => fields(input, len, out, same, |y, _, _| i64::from(y > 0)),
+        Part::DayOfWeek => by_day(input, len, out, |days, out| {
+            map_days(days, out, |days| i64::from(part_of_week(days, false)));
+        }),
+        Part::IsoDayOfWeek => by_day(input, len, out, |days, out| {
+            map_days(days, out, |days| i64::from(part_of_week(days, true)));
+        }),
+        _ => by_day(input, len, out, |days, out| {
+            out.iter_mut().zip(days).for_each(|(out, &days)| *out = part_of_date(part, days));
         }),
     }
+}
+
+/// The day of the week: from Sunday, which is 0, or by ISO, to Sunday, which is 7.
+#[inline(always)]
+fn part_of_week(days: i32, is_iso: bool) -> i32 {
+    let from_monday = days_since_monday(days) + 1;
+    if from_monday == 7 && !is_iso { 0 } else { from_monday }
 }
 
 /// `f(year, month, day)` of what `day` makes of the days of a DATE or TIMESTAMP vector.
@@ -260,23 +273,21 @@ fn fields(
     input: &Vector,
     len: usize,
     out: &mut Vector,
-    day: impl Fn(i32) -> i32,
+    day: impl Fn(i32) -> i32 + Copy,
     f: impl Fn(i32, i32, i32) -> i64 + Copy,
 ) -> Result<()> {
+    by_day(input, len, out, |days, out| map_fields_of(days, out, day, f))
+}
+
+/// What `run` makes of the days of a DATE or TIMESTAMP vector.
+fn by_day(input: &Vector, len: usize, out: &mut Vector, run: impl FnOnce(&[i32], &mut [i64])) -> Result<()> {
     if null_argument(&[input], &BigInt, len, out) {
         return Ok(());
     }
     let input = undictionary(input);
     let rows = if input.is_constant() { 1 } else { len };
-    let days: Vec<i32> = match input.logical_type() {
-        Date => input.values::<i32>()[..rows].iter().map(|&days| day(days)).collect(),
-        _ => {
-            let days = input.values::<i64>()[..rows].iter().map(|at| at.div_euclid(MICROS_PER_DAY) as i32);
-            days.map(day).collect()
-        }
-    };
     out.reset_flat(&BigInt, rows);
-    map_fields(&days, out.values_mut::<i64>(), f);
+    run(&days_of(&input, rows), out.values_mut::<i64>());
     inlay_kernels::apply::finish(&[&input], rows, len, out)?;
     hide_infinite(&[&input], len, out);
     Ok(())
@@ -292,8 +303,8 @@ pub(super) fn iso_week(days: i32) -> (i32, i32) {
 fn part_of_date(part: Part, days: i32) -> i64 {
     // What does not ask for the calendar.
     match part {
-        Part::DayOfWeek => return i64::from((days_since_monday(days) + 1) % 7),
-        Part::IsoDayOfWeek => return i64::from(days_since_monday(days) + 1),
+        Part::DayOfWeek => return i64::from(part_of_week(days, false)),
+        Part::IsoDayOfWeek => return i64::from(part_of_week(days, true)),
         _ => {}
     }
     let (year, month, day) = civil_from_days(days);
@@ -461,6 +472,7 @@ mod tests {
     fn parts_of_columns_are_those_of_single_days() {
         let days: Vec<i32> = (-1_000_000..1_000_000)
             .step_by(1_009)
+            .chain(100_000..100_014)
             .chain((-800..800).step_by(1))
             .chain([600_000_000, -600_000_000])
             .collect();
@@ -470,8 +482,21 @@ mod tests {
         let columns =
             [(Vector::from_values(Date, &days), &days), (Vector::from_values(Timestamp, &moments), &near)];
         for name in [
-            "year", "month", "day", "quarter", "decade", "century", "week", "isoyear", "yearweek", "dow",
-            "isodow", "doy", "era",
+            "year",
+            "month",
+            "day",
+            "quarter",
+            "decade",
+            "century",
+            "week",
+            "isoyear",
+            "yearweek",
+            "dow",
+            "isodow",
+            "doy",
+            "era",
+            "millennium",
+            "julian",
         ] {
             let part = Part::parse(name.as_bytes()).unwrap();
             for (column, days) in &columns {

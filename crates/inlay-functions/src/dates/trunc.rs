@@ -10,8 +10,8 @@ use inlay_kernels::apply::{null_argument, per_row};
 use inlay_kernels::zone::Zone;
 use inlay_types::LogicalType::{Date, Interval as IntervalType, Timestamp, TimestampTz, Varchar};
 use inlay_types::datetime::{
-    MICROS_PER_DAY, civil_from_days, days_from_civil, days_in_month, is_finite_timestamp, is_timestamp,
-    midnight, write_date, write_timestamp,
+    MICROS_PER_DAY, any_beyond, civil_from_days, days_from_civil, days_in_month, days_of_micros,
+    is_finite_timestamp, is_timestamp, midnight, units_of_moments, write_date, write_timestamp,
 };
 use inlay_types::{Error, Interval, Result, Vector};
 
@@ -67,16 +67,21 @@ const DAYS_MAX: i32 = 100_000_000;
 /// The starts of a part of many moments; `None`: one by one, since there is none for a value, or one is no ordinary moment.
 fn starts(part: Part, values: &[i64]) -> Option<Vec<i64>> {
     if let Some(unit) = clock_micros(part) {
-        let is_ordinary = |at: &i64| at.unsigned_abs() < (1 << 62);
-        let all = values.iter().all(is_ordinary);
-        return all.then(|| values.iter().map(|at| at.div_euclid(unit) * unit).collect());
+        if any_beyond(values, 1 << 62) {
+            return None;
+        }
+        let mut starts = vec![0; values.len()];
+        units_of_moments(values, unit, &mut starts);
+        starts.iter_mut().for_each(|start| *start *= unit);
+        return Some(starts);
     }
-    let days: Vec<i32> = values.iter().map(|at| at.div_euclid(MICROS_PER_DAY) as i32).collect();
+    let mut days = vec![0; values.len()];
+    days_of_micros(values, &mut days);
     midnights(day_starts(part, &days)?, &days)
 }
 
 fn midnights(starts: Vec<i32>, days: &[i32]) -> Option<Vec<i64>> {
-    let all = days.iter().all(|days| (-DAYS_MAX..DAYS_MAX).contains(days));
+    let all = days.iter().fold(true, |all, days| all & (-DAYS_MAX..DAYS_MAX).contains(days));
     all.then(|| starts.into_iter().map(|day| i64::from(day) * MICROS_PER_DAY).collect())
 }
 

@@ -17,6 +17,7 @@ use crate::registry::{Function, Overloads, Signature};
 use inlay_kernels::apply::{joint_validity, per_row};
 use inlay_kernels::function::kernel;
 use inlay_kernels::json::packed::Writer;
+use inlay_kernels::json::patch::Patch;
 use inlay_kernels::json::pattern::PartFinder;
 use inlay_kernels::json::scan::{Raw, Scanned, contains_scalar, part_at, plain_scalar};
 use inlay_kernels::json::value::{Json, Path};
@@ -225,7 +226,22 @@ fn json_valid(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
 /// NULL is a document that is not known: a patch that follows it still says everything, one that is NULL nothing.
 fn json_merge_patch(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     let columns: Vec<TextColumn<'_>> = args.iter().map(|arg| TextColumn::of(arg)).collect();
+    // What is the same in all rows is read once; if it is wrong, that is told where a row is computed.
+    let patch = match &columns[..] {
+        [documents, patch]
+            if patch.is_constant() && !documents.is_constant() && !args[1].is_constant_null() =>
+        {
+            Json::parse(patch.text(0)).ok().and_then(|patch| Patch::of(&patch))
+        }
+        _ => None,
+    };
     write_bytes_or_null(JsonType, args, len, out, |row, text| {
+        if let Some(patch) = &patch
+            && !args[0].is_null(row)
+            && patch.apply(columns[0].text(row), text)
+        {
+            return Ok(true);
+        }
         let mut merged: Option<Json<'_>> = None;
         for (arg, column) in args.iter().zip(&columns) {
             merged = match (arg.is_null(row), merged) {

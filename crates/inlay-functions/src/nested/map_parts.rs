@@ -1,8 +1,9 @@
 //! Keys, values and entries of maps, and maps put together.
 
 use super::elements::Elements;
+use super::entries::{Count, SHORT, push_entries};
 use super::maps::{find, keyed, push_map};
-use super::rows::{Args, Output, Part, copy_short, each, each_known};
+use super::rows::{Args, Output, Part, each, each_known};
 use crate::registry::Function;
 use inlay_kernels::coercion::common_type;
 use inlay_kernels::function::kernel;
@@ -11,7 +12,6 @@ use inlay_types::LogicalType::{self, Boolean};
 use inlay_types::logical_type::Field;
 use inlay_types::nested::read::{map_lists, map_parts};
 use inlay_types::nested::write::{StructPacker, push_appended};
-use inlay_types::nested::{Sequence, fixed_width, plain_run};
 use inlay_types::{Result, limits};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -115,24 +115,20 @@ fn resolve_entries(args: &[ArgType]) -> Option<Resolved> {
     ty.check_depth().ok()?;
     let returns = ty.clone();
     let packer = StructPacker::new(&fields);
-    let widths = [fixed_width(&types.0), fixed_width(&types.1)];
     let kernel = kernel(move |args, len, out| {
         each_known(args, &ty, len, out, |args, row, out| {
             let bytes = args.get(0, row).unwrap_or_default();
-            if let ([None, Some(width)], true) = (widths, bytes.len() <= SHORT)
-                && out.try_push_with(|out| Ok(push_named(bytes, width, out).is_some()))?
-            {
-                return Ok(());
+            if bytes.len() <= SHORT {
+                let (keys, values) = map_lists(bytes);
+                let elements = [&types.0, &types.1];
+                let push = |out: &mut Vec<u8>| push_entries(elements, [keys, values], Count::Shortest, out);
+                if out.try_push_with(|out| Ok(push(out).is_some()))? {
+                    return Ok(());
+                }
             }
             let (keys, values) = map_parts(&types, bytes);
             let count = keys.len().min(values.len());
             let size = count.saturating_mul(packer.fixed_size()) + bytes.len();
-            if size <= SHORT {
-                return out.push_with(|out| {
-                    push_entries(&keys, &values, count, widths, out);
-                    Ok(())
-                });
-            }
             out.push_with(|out| {
                 let pair = |index: usize, out: &mut Vec<u8>| {
                     packer.push(|field| if field == 0 { keys.get(index) } else { values.get(index) }, out)
@@ -142,89 +138,6 @@ fn resolve_entries(args: &[ArgType]) -> Option<Resolved> {
         })
     });
     Some(Resolved::infallible(vec![map.ty.clone()], returns, kernel))
-}
-
-/// Bytes of entries that are written into their places at once.
-const SHORT: usize = 1 << 16;
-
-/// Appends the list of the entries of a map of texts to values of `width` bytes; `None`: a value is NULL, and nothing was appended.
-fn push_named(map: &[u8], width: usize, out: &mut Vec<u8>) -> Option<()> {
-    let (keys, values) = map_lists(map);
-    let (header, keys) = keys.split_first_chunk()?;
-    let count = u32::from_le_bytes(*header) as usize;
-    let values = plain_run(values, width).filter(|values| values.len() == count * width)?;
-    let (ends, texts) = keys.split_at_checked(4 * count)?;
-    let fixed = 1 + width + 4;
-    let start = out.len();
-    out.resize(start + 4 + 4 * count + count * fixed + texts.len(), 0);
-    let (list_header, rest) = out[start..].split_at_mut(4);
-    list_header.copy_from_slice(header);
-    let (list_ends, mut entries) = rest.split_at_mut(4 * count);
-    let (mut from, mut end) = (0, 0u32);
-    let places = list_ends.as_chunks_mut::<4>().0.iter_mut().zip(ends.as_chunks::<4>().0);
-    for ((list_end, text_end), value) in places.zip(values.chunks_exact(width)) {
-        let text_end = u32::from_le_bytes(*text_end) as usize;
-        let text = texts.get(from..text_end).unwrap_or_default();
-        from = text_end;
-        let (entry, others) = entries.split_at_mut(fixed + text.len());
-        entries = others;
-        // Both are there.
-        entry[0] = 0b11;
-        copy_short(&mut entry[1..1 + width], value);
-        entry[1 + width..fixed].copy_from_slice(&(text.len() as u32).to_le_bytes());
-        copy_short(&mut entry[fixed..], text);
-        end += (fixed + text.len()) as u32;
-        *list_end = end.to_le_bytes();
-    }
-    Some(())
-}
-
-/// Appends the list of the entries of a map as structs of key and value, of which the sizes are added up first.
-fn push_entries(
-    keys: &Sequence<'_>,
-    values: &Sequence<'_>,
-    count: usize,
-    widths: [Option<usize>; 2],
-    out: &mut Vec<u8>,
-) {
-    let entry = |index: usize| [keys.get(index), values.get(index)];
-    let fixed = widths.iter().flatten().sum::<usize>();
-    let others = widths.iter().filter(|width| width.is_none()).count();
-    let text_size = |(part, width): (Part<'_>, Option<usize>)| match width {
-        Some(_) => 0,
-        None => part.map_or(0, <[u8]>::len),
-    };
-    let texts =
-        (0..count).flat_map(|index| entry(index).into_iter().zip(widths)).map(text_size).sum::<usize>();
-    let first = 4 + 4 * count;
-    let start = out.len();
-    out.resize(start + first + count * (1 + fixed + 4 * others) + texts, 0);
-    let out = &mut out[start..];
-    out[..4].copy_from_slice(&(count as u32).to_le_bytes());
-    let mut at = first;
-    for index in 0..count {
-        let (mut fixed_at, mut end_at) = (at + 1, at + 1 + fixed);
-        let texts_from = end_at + 4 * others;
-        let mut text_at = texts_from;
-        for (field, (part, width)) in entry(index).into_iter().zip(widths).enumerate() {
-            out[at] |= u8::from(part.is_some()) << field;
-            let bytes = part.unwrap_or_default();
-            match width {
-                Some(width) => {
-                    copy_short(&mut out[fixed_at..fixed_at + bytes.len()], bytes);
-                    fixed_at += width;
-                }
-                None => {
-                    copy_short(&mut out[text_at..text_at + bytes.len()], bytes);
-                    text_at += bytes.len();
-                    out[end_at..end_at + 4].copy_from_slice(&((text_at - texts_from) as u32).to_le_bytes());
-                    end_at += 4;
-                }
-            }
-        }
-        at = text_at;
-        out[4 + 4 * index..8 + 4 * index].copy_from_slice(&((at - first) as u32).to_le_bytes());
-    }
 }
 
 /// Whether a map has a key; also `contains(map, key)`.
@@ -331,40 +244,4 @@ fn push_few(out: &mut Output, types: &(LogicalType, LogicalType), maps: &[&[u8]]
         }
     }
     push_map(out, types, count, |index| pairs[index].0, |index| pairs[index].1)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use inlay_types::nested::write::push_sequence;
-
-    #[test]
-    fn entries_are_structs_in_a_list() {
-        let texts = ["", "a", "key 4567", "a key of more than sixteen bytes", "b"];
-        let numbers: Vec<[u8; 8]> = (1..=5i64).map(|number| (number * 77).to_le_bytes()).collect();
-        let text = |index: usize| Some(texts[index].as_bytes());
-        let number = |index: usize| (index != 2).then_some(&numbers[index][..]);
-        let sides = [LogicalType::Varchar, LogicalType::BigInt];
-        for (key, value) in [(0, 1), (1, 0), (0, 0), (1, 1)] {
-            let pack = |side: usize| {
-                let mut bytes = Vec::new();
-                match side {
-                    0 => push_sequence(&sides[0], 5, text, &mut bytes).unwrap(),
-                    _ => push_sequence(&sides[1], 5, number, &mut bytes).unwrap(),
-                }
-                bytes
-            };
-            let (keys, values) = (pack(key), pack(value));
-            let (keys, values) = (Sequence::new(&sides[key], &keys), Sequence::new(&sides[value], &values));
-            let fields = [Field::new("key", sides[key].clone()), Field::new("value", sides[value].clone())];
-            let packer = StructPacker::new(&fields);
-            let (mut found, mut expected) = (vec![7], vec![7]);
-            push_entries(&keys, &values, 5, [key, value].map(|side| fixed_width(&sides[side])), &mut found);
-            let pair = |index: usize, out: &mut Vec<u8>| {
-                packer.push(|field| if field == 0 { keys.get(index) } else { values.get(index) }, out)
-            };
-            push_appended((5, 0), pair, &mut expected).unwrap();
-            assert_eq!(found, expected);
-        }
-    }
 }

@@ -6,6 +6,7 @@
 pub(crate) mod bins;
 pub(crate) mod bits;
 mod elements;
+mod entries;
 pub(crate) mod extract;
 pub(crate) mod fields;
 pub(crate) mod folds;

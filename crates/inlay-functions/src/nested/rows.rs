@@ -94,7 +94,7 @@ impl Output {
     }
 
     /// One of so many rows.
-    fn of_rows(ty: &LogicalType, rows: usize) -> Self {
+    pub(crate) fn of_rows(ty: &LogicalType, rows: usize) -> Self {
         let width = fixed_width(ty);
         Self {
             ty: ty.clone(),

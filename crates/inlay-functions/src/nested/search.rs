@@ -1,7 +1,8 @@
 //! What is in a list: elements looked for, lists as sets, elements chosen by position or by truth.
 
 use super::elements::Elements;
-use super::rows::{Args, Part, computed, each, each_known, finish};
+use super::entries::{Count, SHORT, push_entries};
+use super::rows::{Args, Output, Part, computed, each, each_known, finish};
 use super::{element, element_or_null, meeting_element, meeting_type, taken_as};
 use crate::registry::Function;
 use inlay_kernels::function::kernel;
@@ -429,9 +430,53 @@ fn resolve_zip(args: &[ArgType]) -> Option<Resolved> {
     let kernel = kernel(move |args: &[&Vector], len: usize, out: &mut Vector| {
         let (rows, taken) = computed(args, len);
         let (lists, flag) = taken.split_at(elements.len());
+        if let Some(made) = zipped_shortly(lists, &elements, flag.first(), &ty, rows)? {
+            return finish(made, rows, len, out);
+        }
         finish(zipped(lists, flag.first(), &entry, &ty, rows)?, rows, len, out)
     });
     Some(Resolved::infallible(types, returns, kernel))
+}
+
+/// Zipped lists, two or three in each row that are not long.
+fn zipped_shortly(
+    lists: &[Vector],
+    elements: &[LogicalType],
+    cuts: Option<&Vector>,
+    ty: &LogicalType,
+    rows: usize,
+) -> Result<Option<Vector>> {
+    match (lists, elements) {
+        ([a, b], [of_a, of_b]) => zipped_few([a, b], [of_a, of_b], cuts, ty, rows),
+        ([a, b, c], [of_a, of_b, of_c]) => zipped_few([a, b, c], [of_a, of_b, of_c], cuts, ty, rows),
+        _ => Ok(None),
+    }
+}
+
+fn zipped_few<const N: usize>(
+    lists: [&Vector; N],
+    elements: [&LogicalType; N],
+    cuts: Option<&Vector>,
+    ty: &LogicalType,
+    rows: usize,
+) -> Result<Option<Vector>> {
+    let lists = lists.map(Vector::flatten);
+    let are_short = |list: &Vector| list.views()[..rows].iter().all(|view| view.len() <= SHORT / N);
+    if !lists.iter().all(are_short) {
+        return Ok(None);
+    }
+    let cuts = cuts.map(Vector::flatten);
+    let mut output = Output::of_rows(ty, rows);
+    for row in 0..rows {
+        // A list that is NULL has no elements, and no bytes.
+        let parts = lists.each_ref().map(|list| list.views()[row].bytes(list.heap().buffers()));
+        let is_cut = cuts.as_ref().is_some_and(|cuts| !cuts.is_null(row) && cuts.values::<u8>()[row] == 1);
+        let count = if is_cut { Count::Shortest } else { Count::Longest };
+        if !output.try_push_with(|out| Ok(push_entries(elements, parts, count, out).is_some()))? {
+            return Ok(None);
+        }
+    }
+    Ok(Some(output.finish()))
 }
 
 /// Lists of the rows that the elements at the same positions make.

@@ -6,7 +6,7 @@ use crate::registry::Function;
 use inlay_kernels::function::kernel;
 use inlay_kernels::resolve::{ArgType, Resolved};
 use inlay_types::LogicalType::{BigInt, Double, Integer, Real};
-use inlay_types::nested::Sequence;
+use inlay_types::nested::{Sequence, plain_run};
 use inlay_types::{Error, LogicalType, Result, Vector};
 
 /// See the module documentation.
@@ -14,7 +14,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     Function::typed(
         "list_distance",
         &["list_distance(FLOAT[], FLOAT[]) -> FLOAT", "list_distance(DOUBLE[], DOUBLE[]) -> DOUBLE"],
-        |args, _| resolve(args, distance),
+        |args, _| resolve::<Distance>(args),
         "the Euclidean distance of two vectors",
         "list_distance([1, 2, 3], [1, 2, 5]) = 2.0",
     ).special_nulls()
@@ -25,7 +25,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
             "list_inner_product(FLOAT[], FLOAT[]) -> FLOAT",
             "list_inner_product(DOUBLE[], DOUBLE[]) -> DOUBLE",
         ],
-        |args, _| resolve(args, product),
+        |args, _| resolve::<Product<false>>(args),
         "the inner product of two vectors",
         "list_inner_product([1, 2, 3], [1, 2, 5]) = 20.0",
     ).special_nulls()
@@ -36,7 +36,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
             "list_negative_inner_product(FLOAT[], FLOAT[]) -> FLOAT",
             "list_negative_inner_product(DOUBLE[], DOUBLE[]) -> DOUBLE",
         ],
-        |args, _| resolve(args, |left, right| -product(left, right)),
+        |args, _| resolve::<Product<true>>(args),
         "the inner product of two vectors, negated",
         "list_negative_inner_product([1, 2, 3], [1, 2, 5]) = -20.0",
     ).special_nulls()
@@ -51,7 +51,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
             "list_cosine_similarity(FLOAT[], FLOAT[]) -> FLOAT",
             "list_cosine_similarity(DOUBLE[], DOUBLE[]) -> DOUBLE",
         ],
-        |args, _| resolve(args, similarity),
+        |args, _| resolve::<Cosine<false>>(args),
         "the cosine of the angle between two vectors",
         "list_cosine_similarity([1, 2], [1, 2]) = 1.0",
     ).special_nulls()
@@ -62,7 +62,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
             "list_cosine_distance(FLOAT[], FLOAT[]) -> FLOAT",
             "list_cosine_distance(DOUBLE[], DOUBLE[]) -> DOUBLE",
         ],
-        |args, _| resolve(args, |left, right| 1.0 - similarity(left, right)),
+        |args, _| resolve::<Cosine<true>>(args),
         "1 less the cosine of the angle between two vectors",
         "list_cosine_distance([1, 2], [1, 2]) = 0.0",
     ).special_nulls()
@@ -76,24 +76,72 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     ).special_nulls(),
 ];
 
-type Measure = fn(&[f64], &[f64]) -> f64;
+/// What is summed up over the pairs of two vectors, from the first to the last, and what comes of it.
+trait Measure: 'static {
+    type Sum: Default;
+
+    fn add(sum: &mut Self::Sum, a: f64, b: f64);
+
+    fn finish(sum: Self::Sum) -> f64;
+
+    fn of(pairs: impl Iterator<Item = (f64, f64)>) -> f64 {
+        let mut sum = Self::Sum::default();
+        pairs.for_each(|(a, b)| Self::add(&mut sum, a, b));
+        Self::finish(sum)
+    }
+}
+
+/// Of Euclid.
+struct Distance;
+
+impl Measure for Distance {
+    type Sum = f64;
+
+    fn add(sum: &mut f64, a: f64, b: f64) {
+        *sum += (a - b) * (a - b);
+    }
+
+    fn finish(sum: f64) -> f64 {
+        sum.sqrt()
+    }
+}
+
+/// The inner product, or what is left of 0 by it.
+struct Product<const NEGATED: bool>;
+
+impl<const NEGATED: bool> Measure for Product<NEGATED> {
+    type Sum = f64;
+
+    fn add(sum: &mut f64, a: f64, b: f64) {
+        *sum += a * b;
+    }
+
+    fn finish(sum: f64) -> f64 {
+        if NEGATED { -sum } else { sum }
+    }
+}
+
+/// The cosine of the angle, or what is left of 1 by it.
+struct Cosine<const IS_DISTANCE: bool>;
+
+impl<const IS_DISTANCE: bool> Measure for Cosine<IS_DISTANCE> {
+    /// The inner product, and that of each with itself.
+    type Sum = [f64; 3];
+
+    fn add([product, left, right]: &mut [f64; 3], a: f64, b: f64) {
+        *product += a * b;
+        *left += a * a;
+        *right += b * b;
+    }
+
+    fn finish([product, left, right]: [f64; 3]) -> f64 {
+        let cosine = (product / (left * right).sqrt()).clamp(-1.0, 1.0);
+        if IS_DISTANCE { 1.0 - cosine } else { cosine }
+    }
+}
 
 fn both<'a>(left: &'a [f64], right: &'a [f64]) -> impl Iterator<Item = (f64, f64)> + 'a {
     left.iter().copied().zip(right.iter().copied())
-}
-
-fn distance(left: &[f64], right: &[f64]) -> f64 {
-    both(left, right).map(|(a, b)| (a - b) * (a - b)).fold(0.0, |sum: f64, square| sum + square).sqrt()
-}
-
-fn product(left: &[f64], right: &[f64]) -> f64 {
-    both(left, right).map(|(a, b)| a * b).fold(0.0, |sum, product| sum + product)
-}
-
-fn similarity(left: &[f64], right: &[f64]) -> f64 {
-    let size = |side: &[f64]| side.iter().map(|x| x * x).sum::<f64>();
-    let cosine = product(left, right) / (size(left) * size(right)).sqrt();
-    cosine.clamp(-1.0, 1.0)
 }
 
 /// REAL if both are lists of REAL, else DOUBLE; and how the arguments are taken: elements that the loop knows as they are.
@@ -173,7 +221,7 @@ impl Pairs {
 }
 
 /// A measure of each list and one that is constant, which is read once; whether there is anything in it to be measured by.
-fn against_one(lists: &Vector, one: &Vector, measure: Measure, len: usize, out: &mut Vector) -> Result<bool> {
+fn against_one<M: Measure>(lists: &Vector, one: &Vector, len: usize, out: &mut Vector) -> Result<bool> {
     let (own, other) = (element(lists.ty()).unwrap_or(&Double), element(one.ty()).unwrap_or(&Double));
     let mut wanted = Vec::new();
     let parts = Args::of(&[one]);
@@ -187,42 +235,65 @@ fn against_one(lists: &Vector, one: &Vector, measure: Measure, len: usize, out: 
         return Ok(false);
     }
     let flat = lists.flatten();
-    let (heap, mut numbers) = (flat.heap().buffers(), Vec::new());
     out.reset_flat(&Double, len);
-    for (row, (target, view)) in out.values_mut::<f64>().iter_mut().zip(flat.views()).enumerate() {
-        *target = 0.0;
-        if flat.is_null(row) {
-            continue;
-        }
-        read_numbers(own, view.bytes(heap), &mut numbers)?;
-        if numbers.len() != wanted.len() {
-            return Err(of_other_sizes(numbers.len(), wanted.len()));
-        }
-        *target = measure(&numbers, &wanted);
+    let target = out.values_mut::<f64>();
+    match own {
+        Integer => each_against::<M, 4>(own, &flat, &wanted, target, |raw| i32::from_le_bytes(raw).into())?,
+        BigInt => each_against::<M, 8>(own, &flat, &wanted, target, |raw| i64::from_le_bytes(raw) as f64)?,
+        Real => each_against::<M, 4>(own, &flat, &wanted, target, |raw| f32::from_le_bytes(raw).into())?,
+        Double => each_against::<M, 8>(own, &flat, &wanted, target, f64::from_le_bytes)?,
+        _ => return Err(Error::internal(format!("vectors of {own}"))),
     }
     out.set_validity(flat.validity().cloned());
     Ok(true)
+}
+
+/// The loop of [`against_one`] over elements of `WIDTH` bytes, which are measured where they lie.
+fn each_against<M: Measure, const WIDTH: usize>(
+    element: &LogicalType,
+    lists: &Vector,
+    wanted: &[f64],
+    out: &mut [f64],
+    number: impl Fn([u8; WIDTH]) -> f64,
+) -> Result<()> {
+    let heap = lists.heap().buffers();
+    for (row, (target, view)) in out.iter_mut().zip(lists.views()).enumerate() {
+        let bytes = view.bytes(heap);
+        let numbers = plain_run(bytes, WIDTH).unwrap_or_default().as_chunks::<WIDTH>().0;
+        if numbers.len() == wanted.len() {
+            *target = M::of(numbers.iter().map(|raw| number(*raw)).zip(wanted.iter().copied()));
+            continue;
+        }
+        *target = 0.0;
+        if !lists.is_null(row) {
+            // There is a NULL in it, or it has another size.
+            let mut numbers = Vec::new();
+            read_numbers(element, bytes, &mut numbers)?;
+            return Err(of_other_sizes(numbers.len(), wanted.len()));
+        }
+    }
+    Ok(())
 }
 
 fn of_other_sizes(left: usize, right: usize) -> Error {
     Error::invalid_argument(format!("vectors of {left} and of {right} elements"))
 }
 
-fn resolve(args: &[ArgType], measure: Measure) -> Option<Resolved> {
+fn resolve<M: Measure>(args: &[ArgType]) -> Option<Resolved> {
     let (ty, types) = vectors(args)?;
     let returns = ty.clone();
     let kernel = kernel(move |vectors: &[&Vector], len: usize, out: &mut Vector| {
         if let ([lists, one], Double) = (vectors, &ty)
             && one.is_constant()
             && !lists.is_constant()
-            && against_one(lists, one, measure, len, out)?
+            && against_one::<M>(lists, one, len, out)?
         {
             return Ok(());
         }
         let mut pairs = Pairs::of(vectors)?;
         each_known(vectors, &ty, len, out, |args, row, out| {
             let (left, right) = pairs.read(args, row)?;
-            let found = measure(left, right);
+            let found = M::of(both(left, right));
             // There is no angle between vectors of nothing.
             if left.is_empty() && found.is_nan() {
                 return out.push(None);

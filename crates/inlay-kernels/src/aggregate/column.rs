@@ -258,6 +258,33 @@ impl Column {
         self.set_valid(row, !null);
     }
 
+    /// Overwrites row `own[row]` by row `row` of a flat vector of this type, for each of `rows` in their order.
+    pub(super) fn set_rows(&mut self, own: &[u32], vector: &Vector, rows: &[u32]) {
+        fn put<T: Native>(target: &mut [T], own: &[u32], vector: &Vector, rows: &[u32]) {
+            let source = vector.values::<T>();
+            rows.iter().for_each(|&row| target[own[row as usize] as usize] = source[row as usize]);
+        }
+        self.heap.take();
+        match &mut self.data {
+            Data::W1(v) => put(v, own, vector, rows),
+            Data::W2(v) => put(v, own, vector, rows),
+            Data::W4(v) => put(v, own, vector, rows),
+            Data::W8(v) => put(v, own, vector, rows),
+            Data::W16(v) => put(v, own, vector, rows),
+            Data::Views(v, heap) => {
+                let (buffers, source) = (vector.heap().buffers(), vector.views());
+                rows.iter().for_each(|&row| {
+                    v[own[row as usize] as usize] = heap.push_view(&source[row as usize], buffers);
+                });
+            }
+        }
+        if self.valid.is_some() || vector.validity().is_some() {
+            let valid = self.valid.get_or_insert_with(|| vec![1; self.len]);
+            rows.iter()
+                .for_each(|&row| valid[own[row as usize] as usize] = u8::from(!vector.is_null(row as usize)));
+        }
+    }
+
     /// Overwrites row `row` by row `from` of another column of this type.
     pub fn set_from(&mut self, row: usize, other: &Column, from: usize) {
         self.heap.take();
@@ -334,6 +361,7 @@ impl Column {
     }
 
     /// The value's bits, for telling fixed-width values apart; the string's view for VARCHAR and BLOB.
+    #[inline]
     pub fn words(&self, row: usize) -> (u64, u64) {
         match &self.data {
             Data::W1(v) => (u64::from(v[row]), 0),
@@ -341,6 +369,14 @@ impl Column {
             Data::W4(v) => (u64::from(v[row]), 0),
             Data::W8(v) => (v[row], 0),
             Data::W16(v) | Data::Views(v, _) => (v[row].head, v[row].tail),
+        }
+    }
+
+    /// Asks for the bytes of a VARCHAR or BLOB value.
+    #[inline]
+    pub(super) fn prefetch(&self, row: u32) {
+        if let Data::Views(views, heap) = &self.data {
+            heap.prefetch(&views[row as usize]);
         }
     }
 

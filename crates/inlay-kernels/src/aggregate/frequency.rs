@@ -129,17 +129,38 @@ impl Frequency {
         (Reverse(self.counts.counts[pair as usize]), self.counts.firsts[pair as usize])
     }
 
-    fn modes(&self, from: usize, len: usize) -> Result<Vector> {
-        let mut pace = Pace::default();
-        let mut winners = Vec::with_capacity(len);
-        for group in from..from + len {
-            let mut best: Option<u32> = None;
-            for part in self.pairs(group).chunks(CHECK_ROWS) {
-                pace.add(part.len())?;
-                best = best.into_iter().chain(part.iter().copied()).min_by_key(|&pair| self.rank(pair));
+    /// The most frequent pair of each of some groups.
+    fn winners(&self, from: usize, len: usize) -> Result<Vec<Option<u32>>> {
+        let (mut pace, mut winners): (Pace, Vec<Option<u32>>) = (Pace::default(), vec![None; len]);
+        let Some(groups) = self.counts.groups_if_most(from, len) else {
+            for (group, winner) in (from..).zip(&mut winners) {
+                for part in self.pairs(group).chunks(CHECK_ROWS) {
+                    pace.add(part.len())?;
+                    let all = winner.iter().chain(part).copied();
+                    *winner = all.min_by_key(|&pair| self.rank(pair));
+                }
             }
-            winners.push(best);
+            return Ok(winners);
+        };
+        // Pairs lie in a row, and groups apart: one look at each pair is cheaper than the way from group to group.
+        let mut best = vec![(Reverse(0), 0); len];
+        for (part, groups) in (0..).step_by(CHECK_ROWS).zip(groups.chunks(CHECK_ROWS)) {
+            pace.add(groups.len())?;
+            for (pair, &group) in (part..).zip(groups) {
+                let Some(place) = (group as usize).checked_sub(from).filter(|place| *place < len) else {
+                    continue;
+                };
+                let rank = self.rank(pair);
+                if winners[place].is_none() || rank < best[place] {
+                    (best[place], winners[place]) = (rank, Some(pair));
+                }
+            }
         }
+        Ok(winners)
+    }
+
+    fn modes(&self, from: usize, len: usize) -> Result<Vector> {
+        let winners = self.winners(from, len)?;
         let ty = &self.function.return_type;
         let (values, is_null) = (&self.counts.values, |winner: &Option<u32>| winner.is_none());
         if ty.physical() == PhysicalType::View || winners.iter().all(is_null) {

@@ -130,7 +130,14 @@ impl GroupedAccumulator for Joined {
             };
             let size = match pieces {
                 Some(pieces) => self.joined_size(pieces.iter().cloned().flatten(), separator),
-                None => self.joined_size(self.rows.rows(group).iter().copied(), separator),
+                None => {
+                    // Rows of a group lie apart: their bytes are on the way when they are joined.
+                    let rows = self.rows.rows(group);
+                    self.joined_size(
+                        rows.iter().copied().inspect(|&row| self.values.prefetch(row)),
+                        separator,
+                    )
+                }
             };
             if size > TEXT_MAX {
                 return Err(Error::out_of_range("a result of string_agg is longer than 4 GiB"));

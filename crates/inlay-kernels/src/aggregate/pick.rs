@@ -132,6 +132,23 @@ impl Pick {
         }
     }
 
+    /// Takes each row, one after the other, but where a group has one of a later morsel.
+    fn take_last(&mut self, values: &Vector, groups: &[u32]) {
+        let (taken, morsels, morsel) = (&mut self.taken, &mut self.morsels, self.morsel);
+        let mut is_wanted = |group: &u32| {
+            let group = *group as usize;
+            let wanted = !taken[group] || morsel >= morsels[group];
+            if wanted {
+                (taken[group], morsels[group]) = (true, morsel);
+            }
+            wanted
+        };
+        let rows: Vec<u32> =
+            (0..).zip(groups).filter(|(_, group)| is_wanted(group)).map(|(row, _)| row).collect();
+        self.values.set_rows(groups, values, &rows);
+        self.compact();
+    }
+
     /// The order of a row's key to that of a group; NULL is the worst. `None` without keys.
     fn order(&self, group: usize, key: Item<'_>, key_is_null: bool) -> Option<Ordering> {
         let (keys, comparator) = self.keys.as_ref()?;
@@ -206,6 +223,10 @@ impl GroupedAccumulator for Pick {
                 self.morsels[group] = self.morsel;
             }
             self.compact();
+            return Ok(());
+        }
+        if self.rule == Rule::Last {
+            self.take_last(&args[0], groups.ids());
             return Ok(());
         }
         for (row, &group) in groups.ids().iter().enumerate() {

@@ -129,7 +129,7 @@ fn checked_product(ty: LogicalType, left_scale: u8, right_scale: u8) -> Arc<dyn 
         });
     }
     let product = |a: i128, b: i128| {
-        let (value, wrong) = a.overflowing_mul(b);
+        let (value, wrong) = Checked::mul(a, b);
         (value, wrong || value.unsigned_abs() > LIMIT_I128 as u128)
     };
     kernel(move |args, len, out| {

@@ -92,7 +92,7 @@ macro_rules! checked_signed {
 checked_signed!(i8, i32; i16, i32; i32, i64);
 
 macro_rules! checked_wide {
-    ($($t:ty),*) => { $(
+    ($($t:ty, $product:path);*) => { $(
         impl Checked for $t {
             #[inline(always)]
             fn add(self, other: Self) -> (Self, bool) {
@@ -106,7 +106,7 @@ macro_rules! checked_wide {
             }
             #[inline(always)]
             fn mul(self, other: Self) -> (Self, bool) {
-                self.overflowing_mul(other)
+                $product(self, other)
             }
             #[inline(always)]
             fn neg(self) -> (Self, bool) {
@@ -120,7 +120,18 @@ macro_rules! checked_wide {
         }
     )* };
 }
-checked_wide!(i64, i128);
+checked_wide!(i64, i64::overflowing_mul; i128, product_i128);
+
+/// Most numbers have no more than 64 bits, and one instruction multiplies these.
+#[inline(always)]
+fn product_i128(left: i128, right: i128) -> (i128, bool) {
+    let (low_left, low_right) = (i128::from(left as i64), i128::from(right as i64));
+    if low_left == left && low_right == right {
+        (low_left * low_right, false)
+    } else {
+        left.overflowing_mul(right)
+    }
+}
 
 macro_rules! checked_unsigned {
     ($($t:ty),*) => { $(
@@ -282,4 +293,23 @@ pub fn resolve_complement(args: &[ArgType]) -> Option<Resolved> {
     let ty = if arg.ty == LogicalType::Null { LogicalType::BigInt } else { arg.ty.clone() };
     ty.is_integer()
         .then(|| Resolved::infallible(vec![ty.clone()], ty.clone(), with_integer!(ty, complement_of(ty))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn products_of_128_bits_are_those_that_overflow_as_they_should() {
+        let ends = [0, 1, 2, 10, i128::from(i32::MAX), i128::from(i64::MAX), 1 << 64, 1 << 96, i128::MAX];
+        let numbers: Vec<i128> =
+            ends.iter().flat_map(|&end| [end, -end, end.wrapping_add(1), -1 - end]).collect();
+        for &left in &numbers {
+            for &right in &numbers {
+                let (product, wrong) = Checked::mul(left, right);
+                assert_eq!(wrong, left.checked_mul(right).is_none(), "{left} * {right}");
+                assert_eq!(product, left.wrapping_mul(right), "{left} * {right}");
+            }
+        }
+    }
 }

@@ -289,9 +289,14 @@ fn timestamp_difference() -> Resolved {
         if !is_finite_timestamp(a) || !is_finite_timestamp(b) {
             return None;
         }
-        let micros = i128::from(a) - i128::from(b);
-        let days = micros / i128::from(MICROS_PER_DAY);
-        Some(Interval { months: 0, days: days as i32, micros: (micros % i128::from(MICROS_PER_DAY)) as i64 })
+        let (days, micros) = match a.checked_sub(b) {
+            Some(micros) => (micros / MICROS_PER_DAY, micros % MICROS_PER_DAY),
+            None => {
+                let (micros, day) = (i128::from(a) - i128::from(b), i128::from(MICROS_PER_DAY));
+                ((micros / day) as i64, (micros % day) as i64)
+            }
+        };
+        Some(Interval { months: 0, days: days as i32, micros })
     };
     checked([Timestamp, Timestamp], IntervalType, difference, infinite)
 }

@@ -2,7 +2,7 @@
 
 use super::settle;
 use inlay_types::nearest::{EXACT_PRECISION, nearest_f64, power_of_ten};
-use inlay_types::{LogicalType, Native, PhysicalType, Result, Vector};
+use inlay_types::{LogicalType, Native, PhysicalType, Result, Vector, multiversion};
 
 /// `out = f(input)` over a flat vector, where the flag says that a value cannot be converted.
 pub(super) fn run<A: Native, O: Native>(
@@ -13,13 +13,48 @@ pub(super) fn run<A: Native, O: Native>(
     f: impl Fn(A) -> (O, bool),
 ) -> Result<()> {
     out.reset_flat(to, input.len());
-    let values = input.values::<A>();
+    let failed = convert(input.values::<A>(), out.values_mut::<O>(), &f);
+    settle_flagged(input, or_null, out, failed, f)
+}
+
+/// Like [`run`], compiled for the CPU's level; for conversions that the CPU has instructions for.
+pub(super) fn run_wide<A: Native, O: Native>(
+    input: &Vector,
+    to: &LogicalType,
+    or_null: bool,
+    out: &mut Vector,
+    f: impl Fn(A) -> (O, bool) + Copy,
+) -> Result<()> {
+    out.reset_flat(to, input.len());
+    let failed = convert_wide(input.values::<A>(), out.values_mut::<O>(), f);
+    settle_flagged(input, or_null, out, failed, f)
+}
+
+#[inline(always)]
+fn convert<A: Native, O: Native>(values: &[A], out: &mut [O], f: impl Fn(A) -> (O, bool)) -> bool {
     let mut failed = false;
-    for (target, &value) in out.values_mut::<O>().iter_mut().zip(values) {
+    for (target, &value) in out.iter_mut().zip(values) {
         let (converted, wrong) = f(value);
         *target = converted;
         failed |= wrong;
     }
+    failed
+}
+
+multiversion! {
+    fn convert_wide[A: Native, O: Native, F: Fn(A) -> (O, bool)](values: &[A], out: &mut [O], f: F) -> bool {
+        convert(values, out, f)
+    }
+}
+
+fn settle_flagged<A: Native, O: Native>(
+    input: &Vector,
+    or_null: bool,
+    out: &mut Vector,
+    failed: bool,
+    f: impl Fn(A) -> (O, bool),
+) -> Result<()> {
+    let values = input.values::<A>();
     let mut rows = Vec::new();
     if failed {
         rows.extend((0..values.len() as u32).filter(|&row| f(values[row as usize]).1));
@@ -139,7 +174,7 @@ fn float_to_integer<F: Native + Into<f64>>(
         ($to:ty,) => {{
             // Both bounds are powers of two, exact in a double; NaN is between none.
             let (low, high) = (<$to>::MIN as f64, 2f64.powi((<$to>::MAX as f64).log2().ceil() as i32));
-            run(input, to, or_null, out, move |v: F| {
+            run_wide(input, to, or_null, out, move |v: F| {
                 let rounded = v.into().round_ties_even();
                 (rounded as $to, !(rounded >= low && rounded < high))
             })

@@ -14,8 +14,8 @@ use inlay_types::LogicalType::{
     Varchar,
 };
 use inlay_types::datetime::{
-    DATE_INFINITY, MICROS_PER_DAY, MICROS_PER_SECOND, TIMESTAMP_INFINITY, is_date, is_finite_timestamp,
-    is_timestamp, write_timestamp_tz,
+    DATE_INFINITY, MICROS_PER_DAY, MICROS_PER_SECOND, TIMESTAMP_INFINITY, any_infinite_timestamp, day_of,
+    days_of_micros, is_date, is_finite_date, is_finite_timestamp, is_timestamp, write_timestamp_tz,
 };
 use inlay_types::error::kept_text;
 use inlay_types::limits::Meter;
@@ -345,6 +345,13 @@ pub(super) fn flat_with(
     let flagged = |at: Option<i64>| (at.unwrap_or_default(), at.is_none());
     let narrow = |at: Option<i64>| (at.unwrap_or_default() as i32, at.is_none());
     let (from, one) = (&from, move |at: i64| at);
+    if *to != TimestampTz || zone.is_none() {
+        match (from, to) {
+            (Date, _) => return Some(dates_to_moments(input, to, or_null, out)),
+            (Timestamp, Date) => return Some(moments_to_dates(input, or_null, out)),
+            _ => {}
+        }
+    }
     Some(match (from.physical(), to.physical()) {
         (PhysicalType::I32, _) => {
             rows(input, to, or_null, zone, out, |days: i32| flagged(convert(days.into(), from, to, zone)))
@@ -354,6 +361,30 @@ pub(super) fn flat_with(
         }
         _ => rows(input, to, or_null, zone, out, |at: i64| flagged(convert(at, from, to, zone))),
     })
+}
+
+/// Midnights of days, by a loop without branches.
+fn dates_to_moments(input: &Vector, to: &LogicalType, or_null: bool, out: &mut Vector) -> Result<()> {
+    let unit = 86_400 * units(to);
+    // Each precision reaches as far into the past as into the future.
+    let days_max = ((TIMESTAMP_INFINITY - 1) / unit).min(i64::from(DATE_INFINITY)) as u32;
+    number::run_wide(input, to, or_null, out, move |days: i32| {
+        let infinity = if days > 0 { TIMESTAMP_INFINITY } else { -TIMESTAMP_INFINITY };
+        let is_finite = is_finite_date(days);
+        let at = if is_finite { i64::from(days).wrapping_mul(unit) } else { infinity };
+        (at, is_finite & (days.unsigned_abs() > days_max))
+    })
+}
+
+/// Days of microseconds, each of which has one.
+fn moments_to_dates(input: &Vector, or_null: bool, out: &mut Vector) -> Result<()> {
+    out.reset_flat(&Date, input.len());
+    let moments = &input.values::<i64>()[..input.len()];
+    days_of_micros(moments, out.values_mut::<i32>());
+    if any_infinite_timestamp(moments) {
+        out.values_mut::<i32>().iter_mut().zip(moments).for_each(|(day, &at)| *day = day_of(at));
+    }
+    settle(input, &[], or_null, out)
 }
 
 /// Converts row by row; an error is explained in the zone.
@@ -438,6 +469,45 @@ pub(super) fn exists(from: &LogicalType, to: &LogicalType) -> bool {
 mod tests {
     use super::*;
     use crate::can_cast;
+    use inlay_types::Bitmap;
+
+    /// Loops over columns give what single values do: at the ends of each type's range, infinite and NULL.
+    #[test]
+    fn columns_of_dates_and_moments_are_converted_as_single_ones() {
+        let limits = [106_751, 106_752, 106_751_991, 106_751_992, DATE_INFINITY - 1, DATE_INFINITY, i32::MAX];
+        let days: Vec<i32> =
+            limits.into_iter().flat_map(|day| [day, -day]).chain([0, 1, -1, i32::MIN, 19_000]).collect();
+        let moments: Vec<i64> = [0, 1, MICROS_PER_DAY - 1, MICROS_PER_DAY, 1 << 60, TIMESTAMP_INFINITY - 1]
+            .into_iter()
+            .chain([TIMESTAMP_INFINITY, 1_700_000_000_123_456])
+            .flat_map(|at| [at, -at])
+            .collect();
+        let targets = [Timestamp, TimestampS, TimestampMs, TimestampNs, TimestampTz, Date];
+        for (from, stored) in [
+            (Date, days.iter().map(|&day| i64::from(day)).collect::<Vec<i64>>()),
+            (Timestamp, moments.clone()),
+        ] {
+            for to in targets.iter().filter(|to| converts(&from, to) && **to != from) {
+                let mut column = match from {
+                    Date => Vector::from_values(Date, &days),
+                    _ => Vector::from_values(Timestamp, &moments),
+                };
+                column.set_validity(Some(Bitmap::from_fn(stored.len(), |row| row % 7 != 3)));
+                let mut out = Vector::empty(to.clone());
+                flat_with(&column, to, true, None, &mut out).unwrap().unwrap();
+                for (row, &at) in stored.iter().enumerate() {
+                    let one =
+                        convert(at, &from, to, None).and_then(|at| Value::from_stored_i128(to, at.into()));
+                    let expected = if row % 7 == 3 { None } else { one };
+                    assert_eq!(out.get(row), expected.unwrap_or(Value::Null), "{at} of {from} as {to}");
+                }
+            }
+        }
+        let far = Vector::from_values(Date, &[0, DATE_INFINITY - 1]);
+        let mut out = Vector::empty(Timestamp);
+        let refused = flat_with(&far, &Timestamp, false, None, &mut out).unwrap().unwrap_err().to_string();
+        assert!(refused.contains("is out of range for TIMESTAMP"), "{refused}");
+    }
 
     #[test]
     fn zones_decide_what_clocks_show() {

@@ -3,13 +3,15 @@
 use super::settle;
 use super::value::blob;
 use crate::parse;
-use inlay_types::datetime::{write_date, write_time, write_timestamp};
-use inlay_types::digits::write_integer;
+use inlay_types::datetime::{
+    ShortText, short_date, short_time, short_timestamp, write_date, write_time, write_timestamp,
+};
+use inlay_types::digits::{short_digits, short_integer, write_integer};
 use inlay_types::limits::{self, Meter};
 use inlay_types::nested::Contents;
 use inlay_types::nested::text::Writer;
 use inlay_types::value::{write_decimal, write_float};
-use inlay_types::view::HeapBuilder;
+use inlay_types::view::{HeapBuilder, INLINE_LIMIT};
 use inlay_types::{Buffer, Heap, LogicalType, Native, PhysicalType, Result, Value, Vector, View};
 use std::fmt::Write;
 
@@ -92,15 +94,41 @@ fn parsed<T: Native>(
 
 /// `input` is a flat vector of any type but VARCHAR.
 pub(super) fn to_text(input: &Vector, out: &mut Vector) -> Result<()> {
-    let integers = || shown(input, |row, text| write_integer(text, input.stored_i128(row) as i64));
+    macro_rules! integers {
+        ($t:ty) => {
+            shown_shortly(
+                input,
+                |value: $t| {
+                    let (word, len) = short_integer(value.into())?;
+                    Some((wide(word), len))
+                },
+                |value, text| write_integer(text, value.into()),
+            )
+        };
+    }
+    macro_rules! decimals {
+        ($t:ty, $scale:expr) => {
+            shown_shortly(
+                input,
+                |value: $t| short_decimal(value.into(), $scale),
+                |value, text| write_decimal(text, value.into(), $scale),
+            )
+        };
+    }
     let shown = match input.ty() {
-        LogicalType::TinyInt | LogicalType::SmallInt | LogicalType::Integer | LogicalType::BigInt => {
-            integers()
-        }
-        LogicalType::UTinyInt | LogicalType::USmallInt | LogicalType::UInteger => integers(),
-        LogicalType::Decimal { scale, .. } => {
-            shown(input, |row, text| write_decimal(text, input.stored_i128(row), *scale))
-        }
+        LogicalType::TinyInt => integers!(i8),
+        LogicalType::SmallInt => integers!(i16),
+        LogicalType::Integer => integers!(i32),
+        LogicalType::BigInt => integers!(i64),
+        LogicalType::UTinyInt => integers!(u8),
+        LogicalType::USmallInt => integers!(u16),
+        LogicalType::UInteger => integers!(u32),
+        LogicalType::Decimal { scale, .. } => match input.physical_type() {
+            PhysicalType::I16 => decimals!(i16, *scale),
+            PhysicalType::I32 => decimals!(i32, *scale),
+            PhysicalType::I64 => decimals!(i64, *scale),
+            _ => shown(input, |row, text| write_decimal(text, input.stored_i128(row), *scale)),
+        },
         LogicalType::Double => {
             let values = input.values::<f64>();
             shown(input, |row, text| write_float(text, values[row], || format!("{:e}", values[row])))
@@ -116,9 +144,9 @@ pub(super) fn to_text(input: &Vector, out: &mut Vector) -> Result<()> {
                 Heap::default(),
             ))
         }
-        LogicalType::Time => shown(input, |row, text| write_time(text, input.values::<i64>()[row])),
-        LogicalType::Date => shown(input, |row, text| write_date(text, input.values::<i32>()[row])),
-        LogicalType::Timestamp => shown(input, |row, text| write_timestamp(text, input.values::<i64>()[row])),
+        LogicalType::Time => shown_shortly(input, short_time, |at, text| write_time(text, at)),
+        LogicalType::Date => shown_shortly(input, short_date, |days, text| write_date(text, days)),
+        LogicalType::Timestamp => shown_shortly(input, short_timestamp, |at, text| write_timestamp(text, at)),
         ty if knows(ty) => {
             let (heap, writer) = (input.heap().buffers(), Writer::of(ty));
             shown(input, |row, text| writer.write(Some(input.views()[row].bytes(heap)), text))
@@ -232,6 +260,68 @@ pub(super) fn ask_for_value(input: &Vector, row: usize, to: &LogicalType) -> Res
     limits::need(text.saturating_mul(copies).saturating_add(parts.saturating_mul(part)))
 }
 
+#[inline(always)]
+fn wide(word: u128) -> [u8; 32] {
+    let mut bytes = [0; 32];
+    bytes[..16].copy_from_slice(&word.to_le_bytes());
+    bytes
+}
+
+/// What [`write_decimal`] writes, for most decimals.
+#[inline(always)]
+fn short_decimal(unscaled: i64, scale: u8) -> Option<ShortText> {
+    let (scale, magnitude) = (usize::from(scale), unscaled.unsigned_abs());
+    if scale == 0 || scale > 14 {
+        return None;
+    }
+    let (digits, len) = short_digits(magnitude, scale + 1)?;
+    // The point moves the digits behind it, and the sign all.
+    let (whole, sign) = (8 * (len - scale), usize::from(unscaled < 0));
+    let mut bytes = wide(digits & ((1 << whole) - 1) | u128::from(b'.') << whole);
+    let fraction = len - scale + 1;
+    bytes[fraction..fraction + 16].copy_from_slice(&(digits >> whole).to_le_bytes());
+    if sign == 1 {
+        bytes.copy_within(0..24, 1);
+        bytes[0] = b'-';
+    }
+    Some((bytes, len + 1 + sign))
+}
+
+/// The text of each value that is not NULL: as `short` makes it, or as `write` appends it.
+fn shown_shortly<T: Native>(
+    input: &Vector,
+    short: impl Fn(T) -> Option<ShortText>,
+    write: impl Fn(T, &mut String),
+) -> Result<Vector> {
+    let (mut heap, mut text, mut size) = (HeapBuilder::new(), String::new(), 0);
+    let mut views = Vec::with_capacity(input.len());
+    let has_nulls = input.validity().is_some();
+    for (row, &value) in input.values::<T>()[..input.len()].iter().enumerate() {
+        if has_nulls && input.is_null(row) {
+            views.push(View::EMPTY);
+            continue;
+        }
+        let view = match short(value) {
+            Some((bytes, len)) if len <= INLINE_LIMIT => {
+                let word = bytes.first_chunk().map_or(0, |word| u128::from_le_bytes(*word));
+                View::of_short_word(word, len)
+            }
+            Some((bytes, len)) => heap.push(&bytes[..len]),
+            None => {
+                text.clear();
+                write(value, &mut text);
+                heap.push(text.as_bytes())
+            }
+        };
+        size += view.len() + size_of::<View>();
+        views.push(view);
+    }
+    let mut meter = Meter::of_rows();
+    meter.add(size)?;
+    let made = Vector::flat(LogicalType::Varchar, views.len(), Buffer::from_vec(views), None, heap.finish());
+    Ok(made.holding(meter.finish()))
+}
+
 /// The text that `write` appends for each row that is not NULL.
 fn shown(input: &Vector, write: impl Fn(usize, &mut String)) -> Result<Vector> {
     let (mut heap, mut text, mut meter) = (HeapBuilder::new(), String::new(), Meter::of_rows());
@@ -252,4 +342,49 @@ fn shown(input: &Vector, write: impl Fn(usize, &mut String)) -> Result<Vector> {
     }
     let made = Vector::flat(LogicalType::Varchar, views.len(), Buffer::from_vec(views), None, heap.finish());
     Ok(made.holding(meter.finish()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inlay_types::Bitmap;
+
+    /// Numbers and moments of each width, NULL among them, are shown as single values are.
+    #[test]
+    fn short_texts_of_columns_are_those_of_single_values() {
+        let numbers: Vec<i64> = (0..19)
+            .flat_map(|power| [-1, 0, 1, 7].map(|by| 10i64.pow(power) + by))
+            .flat_map(|number| [number, -number])
+            .chain([i64::MAX, i64::MIN + 1])
+            .collect();
+        let small: Vec<i32> = numbers.iter().filter_map(|number| i32::try_from(*number).ok()).collect();
+        let tiny: Vec<i16> = numbers.iter().filter_map(|number| i16::try_from(*number).ok()).collect();
+        let mut columns = vec![
+            Vector::from_values(LogicalType::BigInt, &numbers),
+            Vector::from_values(LogicalType::Integer, &small),
+            Vector::from_values(LogicalType::SmallInt, &tiny),
+            Vector::from_values(LogicalType::Timestamp, &numbers),
+            Vector::from_values(LogicalType::Date, &small),
+        ];
+        for scale in [0, 1, 2, 3, 14, 15, 18] {
+            let decimal = |precision| LogicalType::Decimal { precision, scale };
+            columns.push(Vector::from_values(decimal(18), &numbers[..numbers.len() - 10]));
+            if scale <= 9 {
+                columns.push(Vector::from_values(decimal(9), &small[..small.len() - 10]));
+            }
+            if scale <= 4 {
+                columns.push(Vector::from_values(decimal(4), &tiny[..tiny.len() - 5]));
+            }
+        }
+        for mut column in columns {
+            column.set_validity(Some(Bitmap::from_fn(column.len(), |row| row % 9 != 4)));
+            let mut out = Vector::empty(LogicalType::Varchar);
+            to_text(&column, &mut out).unwrap();
+            for row in 0..column.len() {
+                let value = column.get(row);
+                let shown = if value.is_null() { Value::Null } else { Value::Varchar(value.to_string()) };
+                assert_eq!(out.get(row), shown, "{}", column.ty());
+            }
+        }
+    }
 }

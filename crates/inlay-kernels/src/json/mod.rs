@@ -7,6 +7,7 @@ pub mod members;
 mod number;
 pub mod objects;
 pub mod packed;
+pub mod patch;
 pub mod pattern;
 mod pretty;
 pub mod sample;

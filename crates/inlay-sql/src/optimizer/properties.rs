@@ -176,6 +176,8 @@ pub fn is_never_null(expr: &Expr, not_null: &ColumnSet) -> bool {
             matches!(name, "struct_pack" | "row" | "list_value" | "array_value")
                 // Lists that are NULL are left out, as long as one is not.
                 || name == "list_concat" && args.len() > 1 && known.any(|is_known| is_known)
+                // The largest of what is not NULL.
+                || matches!(name, "greatest" | "least") && known.any(|is_known| is_known)
                 // Lists of lists may have elements that are NULL, but are not NULL for that.
                 || name == "flatten" && known.all(|is_known| is_known)
         }

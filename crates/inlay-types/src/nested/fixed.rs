@@ -3,7 +3,7 @@
 //! Values are read as unsigned integers of their width, whatever their type, so that one loop serves all types.
 
 use super::read::Sequence;
-use super::{HAS_NULLS, fixed_width};
+use super::{HAS_NULLS, fixed_width, write};
 use crate::{Bitmap, Buffer, Heap, LogicalType, Native, Result, Vector, limits};
 
 /// An unsigned integer that has the width of a value.
@@ -86,10 +86,29 @@ fn per_row<T: Word>(
 /// The field at position `index` of each struct of a flat vector, which lies at byte `offset` and has `width` bytes.
 pub(super) fn field(flat: &Vector, ty: &LogicalType, index: usize, offset: usize, width: usize) -> Vector {
     fn run<T: Word>(flat: &Vector, ty: &LogicalType, index: usize, offset: usize) -> Vector {
-        per_row::<T>(flat, ty, |_, bytes| {
-            let is_valid = bytes.get(index / 8).is_some_and(|byte| byte >> (index % 8) & 1 == 1);
-            if is_valid { T::at(bytes, offset) } else { None }
-        })
+        let (heap, views) = (flat.heap().buffers(), &flat.views()[..flat.len()]);
+        let (byte, bit) = (index / 8, index % 8);
+        let mut values: Vec<T> = vec![T::default(); views.len()];
+        // Of whole words of rows at a time, as the validity is.
+        let mut words = vec![0u64; views.len().div_ceil(64)];
+        let parts = views.chunks(64).zip(values.chunks_mut(64));
+        for ((views, values), word) in parts.zip(&mut words) {
+            for (row, (view, value)) in views.iter().zip(values).enumerate() {
+                let bytes = view.bytes(heap);
+                // Structs that are NULL have no bytes.
+                if let (Some(flags), Some(found)) = (bytes.get(byte), T::at(bytes, offset)) {
+                    let is_valid = flags >> bit & 1;
+                    *value = if is_valid == 1 { found } else { T::default() };
+                    *word |= u64::from(is_valid) << row;
+                }
+            }
+        }
+        let mut validity = Bitmap::from_words(words, views.len());
+        if let Some(own) = flat.validity() {
+            validity = validity.and(own);
+        }
+        let validity = (!validity.all()).then_some(validity);
+        Vector::flat(ty.clone(), values.len(), Buffer::from_vec(values), validity, Heap::default())
     }
     by_width!(width, run(flat, ty, index, offset))
 }
@@ -138,44 +157,82 @@ pub(super) fn element(
 /// Bytes of a list that are copied between two looks at the flag; of whole values of any width.
 const PART: usize = 1 << 22;
 
-/// All elements of the lists of a flat vector, and the end of each row's, if no element is NULL.
-pub(super) fn elements(
-    flat: &Vector,
-    ty: &LogicalType,
-    width: usize,
-) -> Option<Result<(Vector, Vec<usize>)>> {
-    fn run<T: Word>(flat: &Vector, ty: &LogicalType) -> Option<Result<(Vector, Vec<usize>)>> {
+/// All elements of the lists of a flat vector, and where each row's begin, with the end of all, if no element is NULL.
+pub(super) fn elements(flat: &Vector, ty: &LogicalType, width: usize) -> Option<Result<(Vector, Vec<u32>)>> {
+    fn run<T: Word>(flat: &Vector, ty: &LogicalType) -> Option<Result<(Vector, Vec<u32>)>> {
         let heap = flat.heap().buffers();
         let views = &flat.views()[..flat.len()];
-        let mut values: Vec<T> =
-            Vec::with_capacity(views.iter().map(|view| view.len() / size_of::<T>()).sum());
-        let mut ends = Vec::with_capacity(views.len());
-        let has_nulls = flat.validity().is_some();
-        for (row, view) in views.iter().enumerate() {
-            if !has_nulls || !flat.is_null(row) {
-                let bytes = view.bytes(heap);
-                let count = count_without_nulls(bytes, size_of::<T>())?;
-                let elements = bytes.get(4..4 + count * size_of::<T>()).unwrap_or_default();
-                if elements.len() <= PART {
-                    T::extend(&mut values, elements);
-                    ends.push(values.len());
-                    continue;
-                }
-                for (number, part) in elements.chunks(PART).enumerate() {
-                    // A list may be all there is in memory.
-                    if number > 0
-                        && let Err(ended) = limits::check()
-                    {
-                        return Some(Err(ended));
-                    }
-                    T::extend(&mut values, part);
-                }
+        let offsets = match offsets_of(flat, size_of::<T>())? {
+            Ok(offsets) => offsets,
+            Err(error) => return Some(Err(error)),
+        };
+        let total = offsets.last().map_or(0, |end| *end as usize);
+        let mut values: Vec<T> = Vec::with_capacity(total);
+        for (view, ends) in views.iter().zip(offsets.windows(2)) {
+            let size = (ends[1] - ends[0]) as usize * size_of::<T>();
+            let elements = if size == 0 { &[] } else { &view.bytes(heap)[4..4 + size] };
+            if size <= PART {
+                T::extend(&mut values, elements);
+                continue;
             }
-            ends.push(values.len());
+            for (number, part) in elements.chunks(PART).enumerate() {
+                // A list may be all there is in memory.
+                if number > 0
+                    && let Err(ended) = limits::check()
+                {
+                    return Some(Err(ended));
+                }
+                T::extend(&mut values, part);
+            }
         }
-        Some(Ok((vector(ty, values, &[]), ends)))
+        Some(Ok((vector(ty, values, &[]), offsets)))
     }
     by_width!(width, run(flat, ty))
+}
+
+/// Where the elements of each list of a flat vector begin, with the end of all, if no element is NULL. How many they are is in the
+/// views, so that no list is looked at.
+fn offsets_of(flat: &Vector, width: usize) -> Option<Result<Vec<u32>>> {
+    let (views, has_nulls) = (&flat.views()[..flat.len()], flat.validity().is_some());
+    let mut offsets = Vec::with_capacity(views.len() + 1);
+    let mut end = 0;
+    offsets.push(0);
+    for (row, view) in views.iter().enumerate() {
+        if !has_nulls || !flat.is_null(row) {
+            end += counted(view).count_without_nulls(width)?;
+        }
+        offsets.push(end as u32);
+    }
+    Some(write::size(end).map(|_| offsets))
+}
+
+/// What a list's view says of it: its first bytes, and how many there are.
+#[inline(always)]
+fn counted(view: &crate::View) -> Counted {
+    let len = view.len();
+    Counted { header: if len < 4 { 0 } else { u32::from_le_bytes(view.prefix()) }, len }
+}
+
+struct Counted {
+    header: u32,
+    len: usize,
+}
+
+impl Counted {
+    /// As [`count_without_nulls`].
+    #[inline(always)]
+    fn count_without_nulls(&self, width: usize) -> Option<usize> {
+        (self.header & HAS_NULLS == 0).then(|| (self.header as usize).min(self.len.saturating_sub(4) / width))
+    }
+
+    /// As [`Sequence::len`], of elements that take at least so many bytes each, ends included.
+    #[inline(always)]
+    fn count(&self, width: usize) -> usize {
+        self.count_without_nulls(width).unwrap_or_else(|| {
+            let count = ((self.header & !HAS_NULLS) as usize).min(self.len.saturating_mul(8));
+            count.min(self.len.saturating_sub(4 + count.div_ceil(8)) / width)
+        })
+    }
 }
 
 /// Gives `found` the place of the first element of each list that equals `wanted(row)`, canonical bytes of a type of fixed
@@ -222,13 +279,15 @@ pub fn find_fixed<'w>(
 
 /// Number of elements of each list of a vector; 0 where it is NULL.
 pub fn lengths(element: &LogicalType, lists: &Vector) -> Vec<i64> {
+    fn of(views: &[crate::View], count: impl Fn(Counted) -> usize) -> Vec<i64> {
+        views.iter().map(|view| count(counted(view)) as i64).collect()
+    }
     let flat = lists.flatten();
-    let heap = flat.heap().buffers();
-    // Elements without fixed width have an end each.
-    let unit = fixed_width(element).unwrap_or(4);
-    let count = |view: &crate::View| {
-        let bytes = view.bytes(heap);
-        count_without_nulls(bytes, unit).unwrap_or_else(|| Sequence::new(element, bytes).len()) as i64
-    };
-    flat.views()[..flat.len()].iter().map(count).collect()
+    let views = &flat.views()[..flat.len()];
+    // Elements without fixed width have an end each. Loops that know the width divide by shifts.
+    match fixed_width(element).unwrap_or(4) {
+        4 => of(views, |list| list.count(4)),
+        8 => of(views, |list| list.count(8)),
+        width => of(views, |list| list.count(width)),
+    }
 }

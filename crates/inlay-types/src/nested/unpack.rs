@@ -130,22 +130,18 @@ pub fn unpack_lists(lists: &Vector) -> Result<(Vector, Vec<u32>)> {
     };
     let flat = lists.flatten();
     let rows = Rows::of(&flat);
-    let mut offsets = Vec::with_capacity(flat.len() + 1);
-    offsets.push(0);
     let width = fixed_width(element);
     let held = match width {
         Some(_) => limits::hold(flat.text_size())?,
         None => None,
     };
     if let Some(unpacked) = width.and_then(|width| fixed::elements(&flat, element, width)) {
-        let (child, ends) = unpacked?;
-        let child = child.holding(held);
-        for end in ends {
-            offsets.push(super::write::size(end)?);
-        }
-        return Ok((child, offsets));
+        let (child, offsets) = unpacked?;
+        return Ok((child.holding(held), offsets));
     }
     drop(held);
+    let mut offsets = Vec::with_capacity(flat.len() + 1);
+    offsets.push(0);
     let counts = (0..flat.len()).filter(|&index| !flat.is_null(index));
     let parts = counts.map(|index| Sequence::new(element, rows.get(index).bytes).len()).sum::<usize>();
     let mut child = Builder::new(element, parts)?;

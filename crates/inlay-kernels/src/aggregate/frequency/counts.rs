@@ -95,6 +95,12 @@ impl Counts {
         self.groups.rows(group as u32)
     }
 
+    /// The group of each pair, where so many groups are at least half of all.
+    pub(super) fn groups_if_most(&self, from: usize, len: usize) -> Option<&[u32]> {
+        let asked = (self.group_bound as usize).saturating_sub(from).min(len);
+        (asked >= self.group_bound as usize / 2).then(|| self.groups_of_pairs())
+    }
+
     pub(super) fn prepare_merge(&self) {
         self.groups.prepare();
     }

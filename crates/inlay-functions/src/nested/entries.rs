@@ -1,0 +1,220 @@
+//! Lists of structs that are made of the elements at the same positions of other lists, written where the value lies: entries of
+//! maps and zipped lists.
+
+use super::rows::{Part, copy_short};
+use inlay_types::LogicalType;
+use inlay_types::nested::{Sequence, fixed_width};
+
+/// Bytes of all lists of a row that are zipped in one go.
+pub(super) const SHORT: usize = 1 << 16;
+
+/// The elements of a list, none of which is NULL if they are read where they lie.
+enum Side<'a> {
+    Fixed { run: &'a [u8], width: usize },
+    Texts { ends: &'a [[u8; 4]], bytes: &'a [u8], from: usize },
+    Others(Sequence<'a>, Option<usize>),
+}
+
+impl<'a> Side<'a> {
+    fn of(element: &LogicalType, bytes: &'a [u8]) -> Self {
+        let (list, width) = (Sequence::new(element, bytes), fixed_width(element));
+        match (list.has_no_nulls(), width, list.fixed(), list.plain_texts()) {
+            (true, Some(width), Some(run), _) => Self::Fixed { run, width },
+            (true, None, _, Some((ends, bytes))) => Self::Texts { ends, bytes, from: 0 },
+            _ => Self::Others(list, width),
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::Fixed { run, width } => run.len() / width,
+            Self::Texts { ends, .. } => ends.len(),
+            Self::Others(list, _) => list.len(),
+        }
+    }
+
+    fn width(&self) -> Option<usize> {
+        match self {
+            Self::Fixed { width, .. } => Some(*width),
+            Self::Texts { .. } => None,
+            Self::Others(_, width) => *width,
+        }
+    }
+
+    /// Bytes of the elements without fixed width, or more.
+    fn text_size(&self) -> usize {
+        match self {
+            Self::Fixed { .. } => 0,
+            Self::Texts { bytes, .. } => bytes.len(),
+            Self::Others(_, Some(_)) => 0,
+            Self::Others(list, None) => (0..list.len()).map(|index| list.bytes(index).len()).sum(),
+        }
+    }
+
+    /// The element at `index`, asked for in order; `None` where it is NULL, or behind the end.
+    #[inline(always)]
+    fn get(&mut self, index: usize) -> Part<'a> {
+        match self {
+            Self::Fixed { run, width } => run.get(index * *width..(index + 1) * *width),
+            Self::Texts { ends, bytes, from } => {
+                let end = u32::from_le_bytes(*ends.get(index)?) as usize;
+                let text = bytes.get(*from..end).unwrap_or_default();
+                *from = end;
+                Some(text)
+            }
+            Self::Others(list, _) => {
+                if index < list.len() {
+                    list.get(index)
+                } else {
+                    None
+                }
+            }
+        }
+    }
+}
+
+/// How many entries there are.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Count {
+    /// As many as elements in the shortest list.
+    Shortest,
+    /// As many as in the longest one, with NULLs behind the ends of the others.
+    Longest,
+}
+
+/// Appends the list of the entries of lists with elements of these types. `None`: they do not hold what they say.
+#[inline]
+pub(super) fn push_entries<const N: usize>(
+    elements: [&LogicalType; N],
+    lists: [&[u8]; N],
+    count: Count,
+    out: &mut Vec<u8>,
+) -> Option<()> {
+    const { assert!(N > 0 && N <= 8) };
+    let mut index = 0;
+    let mut sides = lists.map(|list| {
+        index += 1;
+        Side::of(elements[index - 1], list)
+    });
+    let counts = sides.iter().map(Side::len);
+    let count = match count {
+        Count::Shortest => counts.min(),
+        Count::Longest => counts.max(),
+    }?;
+    let mut fixed = 1;
+    let mut head = 1;
+    for side in &sides {
+        fixed += side.width().unwrap_or(0);
+        head += side.width().unwrap_or(4);
+    }
+    let texts = sides.iter().map(Side::text_size).sum::<usize>();
+    let start = out.len();
+    out.resize(start + 4 + count * (4 + head) + texts, 0);
+    let (header, rest) = out[start..].split_at_mut(4);
+    header.copy_from_slice(&u32::try_from(count).ok()?.to_le_bytes());
+    let (ends, mut entries) = rest.split_at_mut(4 * count);
+    let mut end = 0;
+    for (index, list_end) in ends.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+        let mut parts = [None; N];
+        let mut size = head;
+        for (part, side) in parts.iter_mut().zip(&mut sides) {
+            *part = side.get(index);
+            if side.width().is_none() {
+                size += part.map_or(0, <[u8]>::len);
+            }
+        }
+        let (entry, behind) = entries.split_at_mut_checked(size)?;
+        entries = behind;
+        let (mut fixed_at, mut end_at, mut text_at) = (1, fixed, head);
+        for (field, (part, side)) in parts.iter().zip(&sides).enumerate() {
+            let bytes = part.unwrap_or_default();
+            entry[0] |= u8::from(part.is_some()) << field;
+            match side.width() {
+                Some(width) => {
+                    copy_short(&mut entry[fixed_at..fixed_at + bytes.len()], bytes);
+                    fixed_at += width;
+                }
+                None => {
+                    copy_short(&mut entry[text_at..text_at + bytes.len()], bytes);
+                    text_at += bytes.len();
+                    entry[end_at..end_at + 4].copy_from_slice(&((text_at - head) as u32).to_le_bytes());
+                    end_at += 4;
+                }
+            }
+        }
+        end += size as u32;
+        *list_end = end.to_le_bytes();
+    }
+    // Texts behind the last entry, or in the place of NULLs, were counted as well.
+    let unused = entries.len();
+    out.truncate(out.len() - unused);
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inlay_types::logical_type::Field;
+    use inlay_types::nested::write::{StructPacker, push_appended, push_sequence};
+
+    /// Lists of texts and of numbers of two widths, empty, of different lengths and with NULLs, in any order.
+    #[test]
+    fn entries_are_structs_in_a_list() {
+        let texts = ["", "a", "key 4567", "a key of more than sixteen bytes", "b"];
+        let numbers: Vec<[u8; 8]> = (1..=5i64).map(|number| (number * 77).to_le_bytes()).collect();
+        let types = [LogicalType::Varchar, LogicalType::BigInt, LogicalType::SmallInt];
+        // Each list as its type, its bytes and its elements.
+        let mut lists: Vec<(&LogicalType, Vec<u8>, Vec<Part<'_>>)> = Vec::new();
+        for ty in &types {
+            for (len, null) in [(5, None), (5, Some(2)), (3, None), (1, Some(0)), (0, None)] {
+                let part = |index: usize| match ty {
+                    LogicalType::Varchar => texts[index].as_bytes(),
+                    LogicalType::BigInt => &numbers[index][..],
+                    _ => &numbers[index][..2],
+                };
+                let parts: Vec<Part<'_>> =
+                    (0..len).map(|index| (Some(index) != null).then(|| part(index))).collect();
+                let mut bytes = Vec::new();
+                push_sequence(ty, len, |index| parts[index], &mut bytes).unwrap();
+                lists.push((ty, bytes, parts));
+            }
+        }
+        for (left, left_bytes, left_parts) in &lists {
+            for (right, right_bytes, right_parts) in &lists {
+                let fields = [Field::new("key", (*left).clone()), Field::new("value", (*right).clone())];
+                let packer = StructPacker::new(&fields);
+                let sizes = [left_parts.len(), right_parts.len()];
+                for (count, len) in
+                    [(Count::Shortest, sizes[0].min(sizes[1])), (Count::Longest, sizes[0].max(sizes[1]))]
+                {
+                    let (mut found, mut expected) = (vec![7], vec![7]);
+                    push_entries([left, right], [left_bytes, right_bytes], count, &mut found).unwrap();
+                    let pair = |index: usize, out: &mut Vec<u8>| {
+                        let part =
+                            |field: usize| [left_parts, right_parts][field].get(index).copied().flatten();
+                        packer.push(part, out)
+                    };
+                    push_appended((len, 0), pair, &mut expected).unwrap();
+                    assert_eq!(found, expected, "{left} {left_parts:?} and {right} {right_parts:?}");
+                }
+            }
+        }
+    }
+
+    /// What is no list gives something, or nothing, and no panic.
+    #[test]
+    fn bytes_of_any_pattern_are_survived() {
+        let mut state = 1u32;
+        let mut byte = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 24) as u8 % 9
+        };
+        for len in (0..40).cycle().take(4000) {
+            let bytes: Vec<u8> = (0..len).map(|_| byte()).collect();
+            let types = [&LogicalType::Varchar, &LogicalType::SmallInt];
+            for count in [Count::Shortest, Count::Longest] {
+                let _ = push_entries(types, [&bytes, &bytes], count, &mut Vec::new());
+            }
+        }
+    }
+}
