@@ -4,7 +4,7 @@ use crate::definitions::Definitions;
 use crate::file::{self, Watch, failed};
 use crate::scan::Scanned;
 use crate::tables::{self, Kind, Table};
-use inlay::types::{Error, Interrupt, Result};
+use inlay::types::{Error, Interrupt, Reservation, Result};
 use inlay::{Database, ForeignDatabase, ForeignFile, ForeignSnapshot, TableSource};
 use parking_lot::Mutex;
 use rusqlite::Connection;
@@ -13,6 +13,8 @@ use std::sync::Arc;
 
 /// Connections that nobody uses are kept, but no more than so many.
 const IDLE_MAX: usize = 8;
+/// Bytes of what is known of a table, for each of its text.
+const DEFINITION_SIZE: usize = 16;
 
 /// See the module documentation.
 pub struct Attached {
@@ -27,6 +29,7 @@ pub(crate) struct Shared {
     /// What changes with the definitions of the file.
     version: i64,
     idle: Mutex<Vec<Arc<Link>>>,
+    _held: Reservation,
 }
 
 /// A connection.
@@ -49,6 +52,8 @@ impl Attached {
         watch.set(&file.interrupt);
         let version = file::begin(&connection, &file, &file.interrupt)?;
         let (tables, mut remarks) = tables::tables(&connection, &file, only)?;
+        let texts: usize = tables.iter().map(|table| table.sql.len()).sum();
+        let held = file.budget.reserve((texts * DEFINITION_SIZE) as u64)?;
         let definitions = match only {
             None => Definitions::of(&connection, &file, &tables, &mut remarks)?,
             Some(_) => Definitions::none()?,
@@ -56,7 +61,7 @@ impl Attached {
         connection.execute_batch("ROLLBACK").map_err(|error| failed(&file, &error))?;
         let tables = tables.into_iter().map(|table| Mutex::new(Arc::new(table))).collect();
         let idle = Mutex::new(vec![Arc::new(Link { connection: Mutex::new(connection), watch })]);
-        let shared = Arc::new(Shared { file, tables, version, idle });
+        let shared = Arc::new(Shared { file, tables, version, idle, _held: held });
         Ok(Self { shared, definitions: definitions.with_remarks(remarks) })
     }
 }

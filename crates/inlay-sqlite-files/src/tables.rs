@@ -215,8 +215,12 @@ fn described(connection: &Connection, file: &ForeignFile, mut table: Table) -> R
         table.last_row =
             connection.query_row(&sql, [], |row| row.get(0)).map_err(|error| failed(file, &error))?;
     }
-    if table.kind == Kind::Table && !file.all_varchar {
-        by_rows(connection, &mut table).map_err(|error| failed(file, &error))?;
+    match table.kind {
+        _ if file.all_varchar => {}
+        Kind::Table => by_rows(connection, &mut table).map_err(|error| failed(file, &error))?,
+        // A module that fails may not be needed.
+        Kind::Virtual => drop(by_rows(connection, &mut table)),
+        Kind::View => {}
     }
     Ok(table)
 }
