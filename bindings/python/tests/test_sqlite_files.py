@@ -160,6 +160,27 @@ def test_a_value_that_does_not_fit_is_named(con: inlay.Connection, tmp_path: Pat
     ]
 
 
+def test_dates_and_times_are_read_however_they_are_written(con: inlay.Connection, tmp_path: Path) -> None:
+    script = """CREATE TABLE t (d DATE, t DATETIME);
+        INSERT INTO t VALUES ('2024-02-29', '2024-02-29 23:59:59'), ('0001-01-01', '0001-01-01T00:00:00'),
+            ('9999-12-31', '2024-01-02 03:04:05.678901'), (86400, '2024-01-02'), (-0.5, 0.25), (' 2024-01-02 ', -1.5);"""
+    con.execute(f"ATTACH '{made(tmp_path / 'd.db', script)}' AS f")
+    at, day = datetime.datetime, datetime.date
+    assert con.execute("SELECT * FROM f.t").fetchall() == [
+        (day(2024, 2, 29), at(2024, 2, 29, 23, 59, 59)),
+        (day(1, 1, 1), at(1, 1, 1)),
+        (day(9999, 12, 31), at(2024, 1, 2, 3, 4, 5, 678901)),
+        (day(1970, 1, 2), at(2024, 1, 2)),
+        (day(1969, 12, 31), at(1970, 1, 1, 0, 0, 0, 250000)),
+        (day(2024, 1, 2), at(1969, 12, 31, 23, 59, 58, 500000)),
+    ]
+    for bad in ["'2023-02-29'", "'2024-1-x2'", "'0000-00-00'", "x'00'"]:
+        script = f"CREATE TABLE t (d DATE); INSERT INTO t VALUES ({bad})"
+        path = made(tmp_path / f"bad{abs(hash(bad))}.db", script)
+        with pytest.raises(inlay.Error, match="read as DATE, which the"):
+            con.execute(f"SELECT * FROM sqlite_scan('{path}', 't')")
+
+
 def test_numbers_that_no_double_is_are_refused(con: inlay.Connection, tmp_path: Path) -> None:
     path = made(tmp_path / "n.db", "CREATE TABLE t (x NUMERIC); INSERT INTO t VALUES (9007199254740993)")
     con.execute(f"ATTACH '{path}' AS n")
@@ -179,6 +200,10 @@ def test_limits_of_values(con: inlay.Connection, tmp_path: Path) -> None:
         (-(2**63), float("inf"), "", b""),
         (2**63 - 1, 5e-324, "é\U0001f600", b"\0" * 70_000),
     ]
+
+
+def test_scripts_of_duckdb_load_the_extension(con: inlay.Connection) -> None:
+    con.execute("INSTALL sqlite; LOAD sqlite; INSTALL sqlite_scanner")
 
 
 def test_one_table_is_read_without_attaching(con: inlay.Connection, file: str) -> None:
@@ -228,6 +253,7 @@ def test_changes_are_refused_and_say_what_to_do(books: inlay.Connection) -> None
         "CREATE VIEW books.new AS SELECT 1",
         "CREATE INDEX i ON books.author (name)",
         "TRUNCATE books.author",
+        "COMMENT ON TABLE books.author IS 'x'",
         "COPY books.author FROM 'x.csv'",
     ]:
         with pytest.raises(inlay.Error, match=r"only read.*(?s:.*)CREATE TABLE ... AS SELECT") as failure:

@@ -7,6 +7,7 @@ use crate::attached::Begun;
 use crate::cursor::{Class, Cursor, Row};
 use crate::file::{quoted, whole};
 use crate::tables::{Column, Kind, Read, Table};
+use inlay::types::datetime::{civil_from_days, days_from_civil};
 use inlay::types::{Batch, Error, Interrupt, Reservation, Result, VECTOR_SIZE, Value, VectorBuilder};
 use inlay::{Comparison, Condition, ScanRequest, SourceColumn, SourceScan, SourceTask, TableSource};
 use parking_lot::Mutex;
@@ -223,6 +224,9 @@ fn value(
             return Ok(Some(bytes.len()));
         }
         (Read::Date | Read::Timestamp, Class::Text) => {
+            if push_plain(row.bytes(place), read, builder) {
+                return Ok(Some(0));
+            }
             let Ok(text) = std::str::from_utf8(row.bytes(place)) else { return Ok(None) };
             match inlay::cast_value(&Value::Varchar(text.to_string()), &read.ty()) {
                 Ok(value) => builder.push(&value)?,
@@ -251,6 +255,36 @@ fn value(
         (Read::Whole | Read::Double | Read::Date | Read::Timestamp, _) => return Ok(None),
     }
     Ok(Some(0))
+}
+
+/// Appends a date as `2024-05-06`, or a timestamp as `2024-05-06 07:08:09`; false if it is written otherwise.
+fn push_plain(text: &[u8], read: Read, builder: &mut VectorBuilder) -> bool {
+    let number = |at: usize, len: usize| -> Option<u32> {
+        text.get(at..at + len)?
+            .iter()
+            .try_fold(0, |number, byte| byte.is_ascii_digit().then(|| number * 10 + u32::from(byte - b'0')))
+    };
+    let is = |at: usize, signs: &[u8]| text.get(at).is_some_and(|sign| signs.contains(sign));
+    let day = || -> Option<i32> {
+        let (year, month, day) = (number(0, 4)? as i32, number(5, 2)?, number(8, 2)?);
+        let days = days_from_civil(year, month, day);
+        let is_day = year > 0 && is(4, b"-") && is(7, b"-") && civil_from_days(days) == (year, month, day);
+        is_day.then_some(days)
+    };
+    let time = || -> Option<i64> {
+        let (hour, minute, second) = (number(11, 2)?, number(14, 2)?, number(17, 2)?);
+        let is_time =
+            is(10, b" T") && is(13, b":") && is(16, b":") && hour < 24 && minute < 60 && second < 60;
+        is_time.then(|| i64::from((hour * 60 + minute) * 60 + second))
+    };
+    match (read, text.len()) {
+        (Read::Date, 10) => day().map(|days| builder.push_native(days)).is_some(),
+        (Read::Timestamp, 19) => {
+            let seconds = day().and_then(|days| Some(i64::from(days) * DAY_SECONDS + time()?));
+            seconds.map(|seconds| builder.push_native(seconds * MICROS as i64)).is_some()
+        }
+        (Read::Whole | Read::Double | Read::Text | Read::Blob | Read::Date | Read::Timestamp, _) => false,
+    }
 }
 
 /// Where a value is.
