@@ -24,6 +24,8 @@ pub enum Task {
     Recover(String, String),
     /// Checks a file, or the database that is open.
     Verify(Option<String>),
+    /// Copies the tables of a file of SQLite.
+    Import(String),
 }
 
 /// The command line, understood.
@@ -32,6 +34,8 @@ pub struct Args {
     pub asked: Asked,
     pub database: Option<String>,
     pub tasks: Vec<Task>,
+    /// A file of SQLite whose tables are copied before anything else.
+    pub imports: Option<String>,
     /// Commands before anything else.
     pub before: Vec<String>,
     pub mode: Option<Mode>,
@@ -118,6 +122,7 @@ pub fn help() -> String {
     let mut text = "Usage: inlay [OPTIONS] [DATABASE] [SQL...]
        inlay recover DAMAGED NEW       save what is intact of a damaged file
        inlay verify FILE               read every block of a file and compare checksums
+       inlay import FILE [DATABASE]    copy the tables of a file of SQLite; without DATABASE into memory, for this session
 
 DATABASE is a file, made if there is none; without one, the database is in memory. Without SQL, statements are read
 from standard input. Options may have one dash or two.
@@ -195,6 +200,16 @@ fn place(parsed: &mut Args, plain: Vec<String>) -> Result<(), String> {
         }
         ["recover", ..] => return Err("recover takes two files: inlay recover DAMAGED NEW".to_string()),
         ["verify", file] => parsed.tasks.push(Task::Verify(Some((*file).to_string()))),
+        ["import", file] => parsed.imports = Some((*file).to_string()),
+        ["import", file, database] => {
+            parsed.database = Some((*database).to_string());
+            parsed.tasks.push(Task::Import((*file).to_string()));
+        }
+        ["import", ..] => {
+            return Err(
+                "import takes a file of SQLite and a database: inlay import FILE [DATABASE]".to_string()
+            );
+        }
         ["verify", ..] => return Err("verify takes a file: inlay verify FILE".to_string()),
         [] => {}
         [database, sql @ ..] => {
@@ -247,6 +262,8 @@ mod tests {
         let tasks = parsed(&["-c", "a", "-f", "b", "-c", "c"]).unwrap().tasks;
         assert_eq!(tasks, [Task::Text("a".into()), Task::File("b".into()), Task::Text("c".into())]);
         assert_eq!(parsed(&["recover", "a", "b"]).unwrap().tasks, [Task::Recover("a".into(), "b".into())]);
+        assert_eq!(parsed(&["import", "a", "b"]).unwrap().tasks, [Task::Import("a".into())]);
+        assert_eq!(parsed(&["import", "a"]).unwrap().imports.as_deref(), Some("a"));
         assert_eq!(parsed(&["verify", "a"]).unwrap().tasks, [Task::Verify(Some("a".into()))]);
     }
 

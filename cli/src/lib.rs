@@ -72,6 +72,9 @@ fn shell(args: Args) -> u8 {
         }
     };
     session.read_init_file(&args);
+    if let Some(file) = &args.imports {
+        session.import(file);
+    }
     for text in &args.before {
         session.run_text(text, None);
     }
@@ -84,6 +87,7 @@ fn shell(args: Args) -> u8 {
             Task::File(path) => session.run_file(path),
             Task::Recover(damaged, new) => session.recover(damaged, new),
             Task::Verify(file) => session.verify(file.as_deref()),
+            Task::Import(file) => session.import(file),
         }
         session.stop_after_error();
     }

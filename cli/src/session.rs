@@ -22,6 +22,8 @@ use std::sync::Arc;
 
 /// Scripts that read scripts, so deep.
 const READ_DEPTH_MAX: usize = 64;
+/// What a file is attached as while `inlay import` copies it.
+const IMPORTED: &str = "inlay_imported_file";
 
 /// Why a piece did not work.
 #[derive(Debug)]
@@ -431,6 +433,23 @@ impl Session {
         self.show_table(&result)
     }
 
+    /// `inlay import`.
+    pub fn import(&mut self, file: &str) {
+        let outcome = self.try_import(file);
+        self.settle(outcome, &Source::default());
+    }
+
+    /// Copies the tables of a file of SQLite into the database that is open.
+    fn try_import(&mut self, file: &str) -> Done {
+        let current = self.query("SELECT current_database()")?;
+        let current = current.value(0, 0).map_err(Failure::Sql)?.to_string();
+        let (path, to) = (inlay::sql::literal(file), inlay::sql::ident(&current));
+        self.query(&format!("ATTACH {path} AS {IMPORTED} (TYPE sqlite)"))?;
+        let copied = self.query(&format!("COPY FROM DATABASE {IMPORTED} TO {to}"));
+        self.query(&format!("DETACH {IMPORTED}"))?;
+        copied.map(|_| ())
+    }
+
     /// `inlay verify`.
     pub fn verify(&mut self, file: Option<&str>) {
         let outcome = self.try_verify(file);
@@ -486,6 +505,8 @@ fn connect(path: &str, is_read_only: bool) -> Result<Connection, Error> {
     let config = [("access_mode".to_string(), Value::Varchar(access.to_string()))];
     let config = if is_memory { &config[..0] } else { &config[..] };
     let database = Database::open(path, config)?;
+    #[cfg(feature = "sqlite")]
+    inlay_sqlite_files::SqliteFiles::install(&database);
     if let Some(warning) = database.warning() {
         let _ = writeln!(io::stderr(), "Note: {warning}");
     }

@@ -71,6 +71,8 @@ pub fn connect(
         PyErr::warn(py, &py.get_type::<PyUserWarning>(), &CString::new(warning)?, 1)?;
     }
     functions::install(&database);
+    #[cfg(feature = "sqlite")]
+    inlay_sqlite_files::SqliteFiles::install(&database);
     Py::new(py, Connection::new(database.connect(), None))
 }
 

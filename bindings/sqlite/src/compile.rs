@@ -4,7 +4,7 @@ use crate::connection::Db;
 use crate::failure::{ERROR, Outcome, failed};
 use crate::hooks;
 use crate::insert::{Given, LastId, insert, updated};
-use crate::lexer::{Kind, Token, Walk, parts, written};
+use crate::lexer::{Kind, Token, Walk, ident, parts, written};
 use crate::pointers::c_text;
 use crate::respell::{Hidden, Names, Parameters, PragmaRows, Respell};
 use crate::schema::{Table, near};
@@ -59,6 +59,10 @@ pub struct Engine {
     pub changes: bool,
     /// An error ends the transaction: OR ROLLBACK.
     pub rolls_back: bool,
+    /// What the program is told of each row that is changed, whose numbers the statement then gives.
+    pub told: Option<hooks::Told>,
+    /// Tables of which `sqlite_sequence` has to say how far they are before it runs.
+    pub counted: Vec<Arc<Table>>,
 }
 
 /// A statement that is ready.
@@ -365,8 +369,13 @@ fn engine(
         respell.tokens(tokens)?
     };
     let hidden = std::mem::take(&mut respell.hidden);
+    let told = if changes && prefix.is_empty() { told(db, tokens)? } else { None };
+    let returned = told.as_ref().map_or(String::new(), |(_, rowid)| format!(" RETURNING {}", ident(rowid)));
+    let told = told.map(|(told, _)| told);
+    let counted =
+        crate::sequences::needed(db, tokens, target(db, tokens)?.as_ref().map(|(_, table)| &**table))?;
     let engine = db.engine()?;
-    let prepared = engine.prepare(&format!("{prefix}{text}"))?;
+    let prepared = engine.prepare(&format!("{prefix}{text}{returned}"))?;
     let shape = match (prepared.describe(None), &given) {
         // A literal may be none of its column's type, which may still become another.
         (Err(error), Some(given)) if error.kind() == inlay::ErrorKind::InvalidCast => {
@@ -375,7 +384,7 @@ fn engine(
         }
         (shape, _) => shape?,
     };
-    if let Some(columns) = shape.columns {
+    if let Some(columns) = shape.columns.filter(|_| told.is_none()) {
         let names: Vec<String> = columns.into_iter().map(|(name, _)| name).collect();
         compiled.columns = if prefix.is_empty() {
             outputs(sql, tokens, names, &tables)
@@ -385,8 +394,46 @@ fn engine(
     }
     let rolls_back =
         tokens.get(1).is_some_and(|or| or.is("or")) && tokens.get(2).is_some_and(|what| what.is("rollback"));
-    compiled.work = Work::Engine(Box::new(Engine { prepared, hidden, given, last, changes, rolls_back }));
+    compiled.work =
+        Work::Engine(Box::new(Engine { prepared, hidden, given, last, changes, rolls_back, told, counted }));
     Ok(())
+}
+
+/// What the program wants to be told of the rows that a statement changes, and what they are numbered by: of tables with an INTEGER
+/// PRIMARY KEY, if the statement does not give rows of its own.
+fn told(db: &Arc<Db>, tokens: &[Token<'_>]) -> Outcome<Option<(hooks::Told, String)>> {
+    if !hooks::wants_updates(db) || tokens.iter().any(|token| token.is("returning")) {
+        return Ok(None);
+    }
+    let action = match tokens.get(start_of(tokens)) {
+        Some(first) if first.is("delete") => hooks::DELETED,
+        Some(first) if first.is("update") => hooks::UPDATED,
+        _ => hooks::INSERTED,
+    };
+    let Some((schema, table)) = target(db, tokens)? else { return Ok(None) };
+    let told = |rowid: &str| (hooks::Told::new(action, schema.as_deref(), &table.name), rowid.to_string());
+    Ok(table.rowid_name().map(told))
+}
+
+/// Where the statement begins that WITH may stand before.
+fn start_of(tokens: &[Token<'_>]) -> usize {
+    let is_with = tokens.first().is_some_and(|first| first.is("with"));
+    if is_with { behind_with(tokens).unwrap_or(0) } else { 0 }
+}
+
+/// The table whose rows a statement changes, and its schema as it is written.
+fn target(db: &Arc<Db>, tokens: &[Token<'_>]) -> Outcome<Option<(Option<String>, Arc<Table>)>> {
+    let start = start_of(tokens);
+    if !tokens.get(start).is_some_and(|first| first.is_any(&["insert", "replace", "update", "delete"])) {
+        return Ok(None);
+    }
+    let mut walk = Walk { tokens, at: start + 1 };
+    if walk.word("or") {
+        walk.at += 1;
+    }
+    let _ = walk.word("into") || walk.word("from");
+    let Some((schema, name)) = walk.path() else { return Ok(None) };
+    Ok(db.table(schema.as_deref(), &name)?.map(|table| (schema, table)))
 }
 
 /// Where UPDATE stands, if that is what the statement does.

@@ -207,7 +207,16 @@ fn drop_object(db: &Arc<Db>, mut walk: Walk<'_, '_>) -> Outcome<Work> {
         },
     }
     let exists = if if_exists { "IF EXISTS " } else { "" };
-    Ok(statements(vec![format!("DROP {kind} {exists}{}", qualified(schema.as_deref(), &name))]))
+    let mut all = vec![format!("DROP {kind} {exists}{}", qualified(schema.as_deref(), &name))];
+    if *word == "table" {
+        if crate::sequences::is_it(&name) {
+            return Err(failed(ERROR, format!("table {name} may not be dropped")));
+        }
+        let counted =
+            db.table(schema.as_deref(), &name)?.filter(|table| table.autoincrement && !table.temporary);
+        all.extend(counted.map(|table| crate::sequences::forgotten(&table)));
+    }
+    Ok(statements(all))
 }
 
 fn alter(db: &Arc<Db>, sql: &str, mut walk: Walk<'_, '_>, respell: &mut Respell<'_>) -> Outcome<Work> {
@@ -233,8 +242,13 @@ fn alter(db: &Arc<Db>, sql: &str, mut walk: Walk<'_, '_>, respell: &mut Respell<
             ));
         }
         let text = given.map(|given| renamed_table(&given, &new));
+        let counted = if table.autoincrement && !table.temporary {
+            format!("; {}", crate::sequences::renamed(&table, &new))
+        } else {
+            String::new()
+        };
         return made(
-            format!("ALTER TABLE {path} RENAME TO {}", ident(&new)),
+            format!("ALTER TABLE {path} RENAME TO {}{counted}", ident(&new)),
             qualified(schema.as_deref(), &new),
             text,
         );
@@ -477,6 +491,9 @@ fn make_table(db: &Arc<Db>, create: &CreateTable) -> Outcome<()> {
             &path,
             &format!("CREATE TABLE {}({})", shown(&create.table.name), columns.join(",")),
         );
+    }
+    if create.table.autoincrement && place.is_none_or(|place| place.eq_ignore_ascii_case("main")) {
+        crate::sequences::make(db)?;
     }
     create.table.text.as_ref().map_or(Ok(()), |text| db.keep_text("TABLE", &path, text))
 }

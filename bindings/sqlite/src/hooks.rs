@@ -39,6 +39,39 @@ impl Busy {
     }
 }
 
+/// What was done to a row: SQLITE_INSERT, SQLITE_UPDATE, SQLITE_DELETE.
+pub const INSERTED: c_int = 18;
+pub const UPDATED: c_int = 23;
+pub const DELETED: c_int = 9;
+
+/// What the program is told of a row that was changed.
+pub struct Told {
+    action: c_int,
+    schema: CString,
+    table: CString,
+}
+
+impl Told {
+    pub fn new(action: c_int, schema: Option<&str>, table: &str) -> Self {
+        Self { action, schema: c_text(schema.unwrap_or("main")), table: c_text(table) }
+    }
+
+    /// Tells the program of rows by their numbers.
+    pub fn tell(&self, db: &Arc<Db>, rows: impl Iterator<Item = i64>) {
+        let hook = db.hooks.lock().update;
+        let Some((function, data)) = hook else { return };
+        for row in rows {
+            // SAFETY: the program's function, called as it was declared; the names live as long as the call.
+            unsafe { function(data.0, self.action, self.schema.as_ptr(), self.table.as_ptr(), row) }
+        }
+    }
+}
+
+/// Whether the program wants to be told of rows that are changed.
+pub fn wants_updates(db: &Arc<Db>) -> bool {
+    db.hooks.lock().update.is_some()
+}
+
 /// The functions of a connection.
 #[derive(Default)]
 pub struct Hooks {
@@ -330,9 +363,13 @@ export! {
         of(connection).map_or(ptr::null_mut(), |db| replaced(&mut db.hooks.lock().rollback, function, data))
     }
 
-    /// Kept, and not called: rows are changed many at a time.
+    /// Who is told of rows that were changed, when their statement is done.
     fn sqlite3_update_hook(connection: Handle<'_, sqlite3>, function: Option<UpdateHook>, data: *mut c_void) -> *mut c_void [ptr::null_mut()] {
-        of(connection).map_or(ptr::null_mut(), |db| replaced(&mut db.hooks.lock().update, function, data))
+        of(connection).map_or(ptr::null_mut(), |db| {
+            // Statements that are ready have to give the numbers of rows from now on.
+            let _ = db.schema_changed();
+            replaced(&mut db.hooks.lock().update, function, data)
+        })
     }
 
     /// Never called: the log has no pages.

@@ -566,6 +566,7 @@ impl Db {
         let name = ident(given.table.rowid_name().unwrap_or("rowid"));
         let rows = self.rows(&format!("SELECT max({name}) FROM {}", given.path), Vec::new())?;
         let greatest = rows.first().and_then(|row| row.first()).and_then(inlay::Value::as_i128).unwrap_or(0);
+        let greatest = greatest.max(crate::sequences::noted(self, &given.table)?);
         i64::try_from(greatest + 1).map_err(|_| failed(crate::failure::FULL, "database or disk is full"))
     }
 }

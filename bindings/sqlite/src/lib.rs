@@ -39,5 +39,6 @@ mod print;
 mod respell;
 mod rowids;
 mod schema;
+mod sequences;
 mod statement;
 mod value;

@@ -306,6 +306,10 @@ impl Inner {
             given.settle(db, &mut bound)?;
         }
         let Work::Engine(engine) = &self.compiled.work else { return Ok(None) };
+        let settled = crate::sequences::settle(db, &engine.counted);
+        if engine.changes {
+            settled?;
+        }
         let numbers = engine.hidden.iter().any(|hidden| matches!(hidden, Hidden::NextId | Hidden::IdOr(_)));
         let common = (numbers && db.is_autocommit()).then(|| db.common()).transpose()?;
         let _alone = common.as_ref().map(|common| common.numbers.lock());
@@ -320,9 +324,22 @@ impl Inner {
         hooks::before_change(db)?;
         let answer = engine.prepared.execute_with(&parameters, host.as_ref())?;
         let gives = !self.compiled.columns.is_empty();
-        let changed =
-            if gives { answer.row_count() as i64 } else { answer.changed_rows().unwrap_or(0) as i64 };
+        let changed = if gives || engine.told.is_some() {
+            answer.row_count() as i64
+        } else {
+            answer.changed_rows().unwrap_or(0) as i64
+        };
         changed_rows(db, engine, changed, &ids)?;
+        if let Some(told) = &engine.told {
+            let number = |row: inlay::Row| row.values().first().and_then(Value::as_i128);
+            let numbers: Vec<i64> = answer
+                .rows()
+                .filter_map(|row| {
+                    row.map(|row| number(row).and_then(|id| i64::try_from(id).ok())).transpose()
+                })
+                .collect::<Result<_, inlay::Error>>()?;
+            told.tell(db, numbers.into_iter());
+        }
         if !gives {
             return Ok(None);
         }

@@ -48,6 +48,13 @@ static void gives_bad_text(sqlite3_context *context, int count, sqlite3_value **
     sqlite3_result_text(context, "a\xff", 2, SQLITE_STATIC);
 }
 
+static char told[256];
+static void tells(void *data, int action, const char *schema, const char *table, sqlite3_int64 row) {
+    size_t used = strlen(told);
+    const char *wrong = strcmp(schema, "main") == 0 && data == told ? "" : "wrong ";
+    snprintf(told + used, sizeof told - used, "%s%d %s %d;", wrong, action, table, (int)row);
+}
+
 int main(void) {
     sqlite3 *db = NULL;
     sqlite3_stmt *statement;
@@ -158,6 +165,21 @@ int main(void) {
     static const unsigned short wide[] = {'S', 'E', 'L', 'E', 'C', 'T', ' ', '1', 0};
     CHECK(sqlite3_prepare16_v2(db, wide, sizeof wide, &statement, NULL) == SQLITE_OK && statement != NULL);
     CHECK(sqlite3_finalize(statement) == SQLITE_OK);
+
+    /* Rows that are changed are told, of statements that were ready before, too; but for those of a statement that gives rows itself. */
+    CHECK(sqlite3_exec(db, "CREATE TABLE hooked (id INTEGER PRIMARY KEY, a TEXT)", NULL, NULL, NULL) == SQLITE_OK);
+    CHECK(sqlite3_prepare_v2(db, "INSERT INTO hooked (a) VALUES (?)", -1, &statement, NULL) == SQLITE_OK);
+    CHECK(sqlite3_step(statement) == SQLITE_DONE && sqlite3_reset(statement) == SQLITE_OK);
+    CHECK(sqlite3_update_hook(db, tells, told) == NULL);
+    CHECK(sqlite3_step(statement) == SQLITE_DONE && sqlite3_finalize(statement) == SQLITE_OK);
+    CHECK(sqlite3_changes(db) == 1 && sqlite3_last_insert_rowid(db) == 2);
+    CHECK(sqlite3_exec(db, "INSERT INTO hooked VALUES (7, 'x'), (9, 'y')", NULL, NULL, NULL) == SQLITE_OK);
+    CHECK(sqlite3_changes(db) == 2 && sqlite3_last_insert_rowid(db) == 9);
+    CHECK(sqlite3_exec(db, "UPDATE hooked SET a = 'z' WHERE id = 7", NULL, NULL, NULL) == SQLITE_OK);
+    CHECK(sqlite3_exec(db, "DELETE FROM hooked WHERE id = 9", NULL, NULL, NULL) == SQLITE_OK);
+    CHECK(strcmp(told, "18 hooked 2;18 hooked 7;18 hooked 9;23 hooked 7;9 hooked 9;") == 0);
+    CHECK(sqlite3_update_hook(db, NULL, NULL) == told);
+    CHECK(sqlite3_exec(db, "DELETE FROM hooked", NULL, NULL, NULL) == SQLITE_OK && strlen(told) == 59);
     CHECK(sqlite3_close(db) == SQLITE_OK);
     puts("ok");
     return 0;

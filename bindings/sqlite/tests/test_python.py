@@ -38,6 +38,71 @@ def test_an_integer_primary_key_is_the_greatest_plus_one(python):
     assert out.split() == ["1", "40", "41", "(45,", "45,", "45)", "2", "1"]
 
 
+def test_autoincrement_gives_no_number_twice(python):
+    out = python("""
+        con.execute("CREATE TABLE t (id INTEGER PRIMARY KEY AUTOINCREMENT, a TEXT)")
+        con.execute("CREATE TABLE s (id INTEGER PRIMARY KEY AUTOINCREMENT, t INTEGER REFERENCES t ON DELETE CASCADE)")
+        print(con.execute("SELECT * FROM sqlite_sequence").fetchall())
+        con.executemany("INSERT INTO t (a) VALUES (?)", [("x",), ("y",), ("z",)])
+        con.execute("DELETE FROM t WHERE id >= 2")
+        print(con.execute("SELECT * FROM sqlite_sequence").fetchall())
+        print(con.execute("INSERT INTO t (a) VALUES ('p')").lastrowid)
+        con.execute("DELETE FROM t")
+        con.execute("INSERT OR REPLACE INTO t VALUES (20, 'q')")
+        print(con.execute("SELECT name, seq FROM sqlite_sequence WHERE name = 't'").fetchall())
+        con.execute("DELETE FROM t")
+        con.execute("UPDATE sqlite_sequence SET seq = 0 WHERE name IN ('t')")
+        print(con.execute("INSERT INTO t (a) VALUES ('p')").lastrowid)
+        con.execute("ALTER TABLE t RENAME TO u")
+        con.execute("INSERT INTO u (a) VALUES ('p')")
+        print(con.execute("SELECT * FROM sqlite_sequence").fetchall())
+        con.execute("DROP TABLE s")
+        con.execute("DROP TABLE u")
+        print(con.execute("SELECT * FROM sqlite_sequence").fetchall())
+        print(con.execute("SELECT sql FROM sqlite_master WHERE name = 'sqlite_sequence'").fetchall())
+        other = sqlite3.connect(":memory:")
+        other.executescript("CREATE TABLE v (id INTEGER PRIMARY KEY AUTOINCREMENT); DELETE FROM sqlite_sequence")
+        other.execute("INSERT INTO sqlite_sequence VALUES ('v', 3)")
+        print(other.execute("INSERT INTO v DEFAULT VALUES").lastrowid)
+        try:
+            con.execute("DROP TABLE sqlite_sequence")
+        except sqlite3.OperationalError as error:
+            print(error)
+    """)
+    assert out.splitlines() == [
+        "[]",
+        "[('t', 3)]",
+        "4",
+        "[('t', 20)]",
+        "1",
+        "[('u', 2)]",
+        "[]",
+        "[('CREATE TABLE sqlite_sequence(name,seq)',)]",
+        "4",
+        "table sqlite_sequence may not be dropped",
+    ]
+
+
+def test_texts_are_the_numbers_that_they_begin_with(python):
+    out = python("""
+        con.execute("CREATE TABLE t (a TEXT)")
+        con.executemany("INSERT INTO t VALUES (?)", [("5x",), ("x",), (" 1e1",), (None,)])
+        print(con.execute("SELECT a + 1, a * 2 FROM t").fetchall())
+        for sql in ("SELECT 1 UNION ALL SELECT 'a'", "SELECT a FROM t EXCEPT SELECT 5"):
+            try:
+                con.execute(sql)
+            except sqlite3.Error as error:
+                print("texts on one side and numbers on the other" in str(error))
+        print(con.execute("SELECT NULL UNION ALL SELECT 'a' UNION ALL SELECT a FROM t WHERE a = 'x'").fetchall())
+    """)
+    assert out.splitlines() == [
+        "[(6.0, 10.0), (1.0, 0.0), (11.0, 20.0), (None, None)]",
+        "True",
+        "True",
+        "[(None,), ('a',), ('x',)]",
+    ]
+
+
 def test_errors_have_the_codes_and_texts_of_sqlite(python):
     out = python("""
         con.isolation_level = None

@@ -59,6 +59,10 @@ pub trait TableSource: Send + Sync + fmt::Debug {
     fn columns(&self) -> &[SourceColumn];
     /// Number of rows, if known or guessable.
     fn row_count_estimate(&self) -> Option<u64>;
+    /// Whether it is a table of an attached file of another system, which is only read.
+    fn is_of_file(&self) -> bool {
+        false
+    }
     /// Whether the rows are written in the statement.
     fn is_literal(&self) -> bool {
         false

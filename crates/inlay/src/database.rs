@@ -3,7 +3,11 @@
 //! A file that is open in this process is opened only once: whoever asks for it again gets the same database. The list
 //! of open files is the only state of the process.
 
+mod foreign;
 mod functions;
+
+pub(crate) use foreign::ForeignSnapshots;
+pub use foreign::{ForeignDatabase, ForeignFile, ForeignKind, ForeignSnapshot};
 
 use crate::functions::Functions;
 use crate::registered::Registered;
@@ -22,7 +26,7 @@ use inlay_types::{Error, MemoryBudget, Result, Value};
 use parking_lot::{Mutex, RwLock};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Weak};
 use std::time::{Duration, Instant};
 
@@ -33,6 +37,10 @@ pub struct Database(Arc<Shared>);
 struct Shared {
     main: Attached,
     attached: RwLock<Vec<Attached>>,
+    /// Kinds of files of other systems that ATTACH reads.
+    foreign_kinds: RwLock<Vec<Arc<dyn ForeignKind>>>,
+    /// Whether one of those attached is of another system.
+    has_foreign: AtomicBool,
     /// Objects of the host.
     registered: RwLock<Registered>,
     functions: HashMap<&'static str, Arc<dyn TableFunction>>,
@@ -110,6 +118,8 @@ pub(crate) struct Attached {
     /// Absent for one in memory.
     pub path: Option<PathBuf>,
     pub store: Arc<Store>,
+    /// What has the rows, if it is a database of another system: the store has its definitions.
+    pub foreign: Option<Arc<dyn ForeignDatabase>>,
 }
 
 /// The databases of files that are open in this process.
@@ -239,7 +249,7 @@ impl Database {
         settings::set_all(config, &settings, &mut session)?;
         let zone_problem = problem.filter(|_| session.zone.is_none());
         let main = if is_memory(path) {
-            Attached { name: MEMORY.to_string(), path: None, store: Store::in_memory(budget.clone()) }
+            Attached::own(MEMORY, None, Store::in_memory(budget.clone()))
         } else {
             let options = StoreOptions { access: access.unwrap_or_default(), ..settings.store_options() };
             open_file(&disk, Path::new(path), options, &budget)?
@@ -247,6 +257,8 @@ impl Database {
         Ok(Self(Arc::new(Shared {
             main,
             attached: RwLock::default(),
+            foreign_kinds: RwLock::default(),
+            has_foreign: AtomicBool::new(false),
             registered: RwLock::default(),
             functions: inlay_formats::table_functions(settings.files())
                 .into_iter()
@@ -404,17 +416,22 @@ impl Database {
             return Err(Error::Duplicate { kind: "database", name: name.to_string() });
         }
         let mut attached = if is_memory(path) {
-            Attached { name: MEMORY.to_string(), path: None, store: Store::in_memory(self.0.budget.clone()) }
+            Attached::own(MEMORY, None, Store::in_memory(self.0.budget.clone()))
         } else {
             let options = StoreOptions { access, ..self.0.settings.store_options() };
             open_file(&self.disk_of_statements(), &self.path_of(path), options, &self.0.budget)?
         };
         attached.name = name.to_string();
+        self.add(attached)
+    }
+
+    fn add(&self, attached: Attached) -> Result<()> {
         let mut all = self.0.attached.write();
         // Another connection may have attached one of this name while the file was opened.
-        if all.iter().any(|known| same_name(&known.name, name)) {
-            return Err(Error::Duplicate { kind: "database", name: name.to_string() });
+        if all.iter().chain([&self.0.main]).any(|known| same_name(&known.name, &attached.name)) {
+            return Err(Error::Duplicate { kind: "database", name: attached.name });
         }
+        self.0.has_foreign.fetch_or(attached.foreign.is_some(), Ordering::AcqRel);
         all.push(attached);
         Ok(())
     }
@@ -582,7 +599,7 @@ fn open_file(
                 ),
             });
         }
-        return Ok(Attached { name: stem, path: Some(path), store });
+        return Ok(Attached::own(stem, Some(path), store));
     }
     let started = Instant::now();
     let store = loop {
@@ -602,5 +619,5 @@ fn open_file(
     if let Some((identity, opened)) = store.identity() {
         open.insert(identity, OpenStore { store: Arc::downgrade(&store), opened, closed: None });
     }
-    Ok(Attached { name: stem, path: Some(path), store })
+    Ok(Attached::own(stem, Some(path), store))
 }

@@ -77,12 +77,14 @@ pub use connection::{
     Connection, Described, Entered, Extent, Host, HostScope, HostTable, ParameterShape, Parameters, Pending,
     PreparedStatement, ProgressWatch, Script, SessionInfo, StatementShape, Transaction, interrupt_of,
 };
-pub use database::Database;
+pub use database::{Database, ForeignDatabase, ForeignFile, ForeignKind, ForeignSnapshot};
 pub use define::{Dump, DumpTable};
 pub use delivery::Delivery;
 pub use functions::{HostLimits, StoredFunction};
 pub use host_values::{common_host_type, host_value_as, type_of_values, vector_of_values};
-pub use inlay_catalog::{ScanRequest, SourceColumn, SourceFilter, SourceScan, TableSource, near_names};
+pub use inlay_catalog::{
+    ScanRequest, SourceColumn, SourceFilter, SourceScan, SourceTask, TableSource, near_names,
+};
 pub use inlay_exec::{Priority, Progress};
 pub use inlay_formats::host::HostFiles;
 pub use inlay_formats::{ArrowStreamTable, ArrowTable, ColumnSource, DeferredColumn, SourceValues};

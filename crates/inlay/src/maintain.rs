@@ -1,5 +1,6 @@
 //! CHECKPOINT, VACUUM, PRAGMA verify, ATTACH and DETACH: what is about files.
 
+use crate::database::ForeignKind;
 use crate::execute::Run;
 use crate::result::QueryResult;
 use inlay_catalog::access::Door;
@@ -52,7 +53,10 @@ impl Run<'_> {
     /// Carries out PRAGMA verify: a row for each problem, or one that says `ok`.
     pub(crate) fn verify(&self, target: VerifyTarget) -> Result<QueryResult> {
         let mut problems = match target {
-            VerifyTarget::Database(name) => self.store(&name)?.verify()?,
+            VerifyTarget::Database(name) => match self.database.foreign(&name) {
+                Some(foreign) => foreign.verify(self.given.interrupt)?,
+                None => self.store(&name)?.verify()?,
+            },
             VerifyTarget::File(path) => self.verify_file(&path)?,
         };
         if problems.is_empty() {
@@ -82,9 +86,28 @@ impl Run<'_> {
         if !crate::database::is_memory(&attach.path) {
             self.ask(Door::Attach(&attach.path))?;
         }
+        if let Some(kind) = self.database.kind_of(attach.kind.as_deref(), &attach.path)? {
+            return self.attach_foreign(&*kind, &attach);
+        }
         let access =
             if attach.read_only == Some(true) { AccessMode::ReadOnly } else { AccessMode::ReadWrite };
         match self.database.attach(&attach.name, &attach.path, access) {
+            Err(Error::Duplicate { .. }) if attach.if_not_exists => Ok(QueryResult::done()),
+            outcome => outcome.map(|()| QueryResult::done()),
+        }
+    }
+
+    /// Carries out ATTACH of a file of another system, which is only read.
+    fn attach_foreign(&self, kind: &dyn ForeignKind, attach: &Attach) -> Result<QueryResult> {
+        if attach.read_only == Some(false) {
+            return Err(Error::Unsupported {
+                feature: format!("ATTACH with TYPE {} and READ_WRITE", kind.name()),
+                alternative: Some("such files are only read".to_string()),
+            });
+        }
+        let (name, path) = (&attach.name, &attach.path);
+        let all_varchar = self.session.settings.sqlite_all_varchar;
+        match self.database.attach_foreign(kind, name, path, all_varchar, self.given.interrupt) {
             Err(Error::Duplicate { .. }) if attach.if_not_exists => Ok(QueryResult::done()),
             outcome => outcome.map(|()| QueryResult::done()),
         }

@@ -1,7 +1,7 @@
 //! The transactions of a statement, or of everything between BEGIN and COMMIT: one for each database that is used, begun
 //! when it is first looked at. Only one of them may change anything, for two files cannot be committed at once.
 
-use crate::database::Database;
+use crate::database::{Database, ForeignSnapshot, ForeignSnapshots};
 use crate::text::same_name;
 pub(crate) use inlay_catalog::TEMPORARY;
 use inlay_catalog::{MAIN, Sequence, SequenceSchema};
@@ -42,6 +42,8 @@ pub(crate) struct Transactions {
     savepoints: Mutex<Vec<String>>,
     /// Foreign keys to be checked at COMMIT, each once: database, table, name.
     deferred: Mutex<BTreeSet<(String, ObjectId, String)>>,
+    /// What it sees of databases of other systems.
+    foreign: ForeignSnapshots,
 }
 
 impl Transactions {
@@ -49,7 +51,8 @@ impl Transactions {
     pub fn new(options: TransactionOptions, session: &SessionNames) -> Self {
         let session = Mutex::new(session.clone());
         let (begun, savepoints) = (Mutex::default(), Mutex::default());
-        Self { options, session, begun, savepoints, deferred: Mutex::default() }
+        let (deferred, foreign) = (Mutex::default(), ForeignSnapshots::default());
+        Self { options, session, begun, savepoints, deferred, foreign }
     }
 
     /// Leaves a foreign key of a table to COMMIT.
@@ -170,8 +173,16 @@ impl Transactions {
         Ok(transaction)
     }
 
+    /// What it sees of a database, if that is of another system.
+    pub fn foreign(&self, database: &Database, name: &str) -> Option<Arc<dyn ForeignSnapshot>> {
+        self.foreign.of(database, name)
+    }
+
     /// The transaction on a database that is about to change.
     pub fn to_change(&self, database: &Database, name: &str) -> Result<Arc<Transaction>> {
+        if database.foreign(name).is_some() {
+            return Err(ForeignSnapshots::refusal(name));
+        }
         let transaction = self.of(database, name)?;
         transaction.check_writable()?;
         let begun = self.begun.lock();
@@ -237,6 +248,7 @@ impl Transactions {
         }
         // A checkpoint gives back only what no transaction sees.
         begun.clear();
+        self.foreign.end();
         drop(begun);
         if !gone.is_empty() {
             self.session.lock().on_commit.lock().retain(|(table, _)| !gone.contains(table));
@@ -252,6 +264,7 @@ impl Transactions {
     /// Ends all that were begun and changed nothing: they see no old state any more.
     pub fn end_unchanged(&self) {
         self.begun.lock().retain(|(_, transaction)| transaction.has_changes());
+        self.foreign.end();
     }
 
     /// Runs a statement: if it fails, what it did is undone.

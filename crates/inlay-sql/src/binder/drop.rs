@@ -68,6 +68,9 @@ impl Binder<'_> {
                 }
                 (Some((_, CatalogEntry::Table(_))), _) => return wrong("view", "DROP TABLE"),
                 (Some((_, CatalogEntry::View(_))), _) => return wrong("table", "DROP VIEW"),
+                (Some((_, CatalogEntry::Registered(source))), _) if source.is_of_file() => {
+                    return Err(self.at(super::object::file_only_read(name), name.pos()));
+                }
                 (Some((_, CatalogEntry::Registered(_))), _) => {
                     return wrong("stored table", "unregister");
                 }

@@ -218,6 +218,9 @@ impl Binder<'_> {
                 Err(self.at(Error::bind(message).with_hint(hint), name.pos()))
             }
             Some((database, CatalogEntry::Table(entry))) => Ok(Target { database, entry }),
+            Some((_, CatalogEntry::Registered(source))) if source.is_of_file() => {
+                Err(self.at(file_only_read(name), name.pos()))
+            }
             Some(_) => Err(self.at(Error::bind(format!("\"{name}\" is not a table")), name.pos())),
             None => Err(self.at(self.undefined_object(name), name.pos())),
         }
@@ -251,6 +254,12 @@ impl Binder<'_> {
             self.at(Error::bind(undefined("sequence", &name.to_string(), &near)), name.pos())
         })
     }
+}
+
+/// Why a table of an attached file of another system is not changed.
+pub(super) fn file_only_read(name: &ObjectName) -> Error {
+    Error::bind(format!("\"{name}\" is a table of another system's file, which is only read"))
+        .with_hint("CREATE TABLE ... AS SELECT copies a table, COPY FROM DATABASE all of them")
 }
 
 /// `kind "name" does not exist`, with what may have been meant.

@@ -455,6 +455,9 @@ impl Binder<'_> {
                     (CatalogEntry::Table(table), Commented::Table) => table.name.clone(),
                     (CatalogEntry::View(view), Commented::View) => view.name.clone(),
                     (CatalogEntry::View(_), _) => return self.wrong(name, "a view; use COMMENT ON VIEW"),
+                    (CatalogEntry::Registered(source), _) if source.is_of_file() => {
+                        return Err(self.at(super::object::file_only_read(name), name.pos()));
+                    }
                     _ => return self.wrong(name, "a table; use COMMENT ON TABLE"),
                 };
                 (database, CommentTarget::Relation(key))

@@ -143,6 +143,7 @@ impl Binder<'_> {
         let mut types = Vec::with_capacity(left.output.len());
         for (a, b) in left.output.iter().zip(&right.output) {
             let sides = [self.column(a.id), self.column(b.id)];
+            self.check_sqlite_sides(&sides, &a.name, keyword)?;
             let ty = self.common_type_of(sides.iter(), Pos::default(), keyword)?;
             types.push(ty);
         }

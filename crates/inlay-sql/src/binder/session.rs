@@ -118,7 +118,7 @@ impl Binder<'_> {
             let error = Error::Duplicate { kind: "database", name };
             return Err(self.at(error, alias.map_or(pos, |alias| alias.pos)));
         }
-        let mut read_only = None;
+        let (mut read_only, mut kind) = (None, None);
         for option in options {
             let (key, at) = (option.name.value.to_lowercase(), option.name.pos);
             let value = option.value.as_ref().map(|value| self.constant(value, "an option of ATTACH"));
@@ -133,7 +133,10 @@ impl Binder<'_> {
                 // A script that says what DuckDB's files are made like means no other data by it.
                 ("access_mode", "automatic") | ("type", "inlay" | "duckdb") => {}
                 (key, _) if TUNING_OPTIONS.contains(&key) => {}
-                ("type" | "access_mode", _) => {
+                // DuckDB's reader of SQLite's files is called by both names.
+                ("type", "sqlite" | "sqlite_scanner") => kind = Some("sqlite".to_string()),
+                ("type", _) => kind = Some(text),
+                ("access_mode", _) => {
                     return Err(self.at(Error::unsupported(format!("ATTACH with {key} {text}")), at));
                 }
                 _ => {
@@ -143,7 +146,7 @@ impl Binder<'_> {
                 }
             }
         }
-        Ok(Statement::Attach(Attach { path: path.to_string(), name, if_not_exists, read_only }))
+        Ok(Statement::Attach(Attach { path: path.to_string(), name, if_not_exists, read_only, kind }))
     }
 
     fn export(

@@ -2,7 +2,8 @@
 //! anyway, and only in this dialect.
 //!
 //! - Numbers without a point are BIGINT, and a division by zero is NULL.
-//! - Operands of arithmetic are numbers: truth values are 0 and 1, and a text is the number that it is, or 0.
+//! - Operands of arithmetic are numbers: truth values are 0 and 1, and a text is the number that it begins with, or 0.
+//! - A column of UNION and its like has numbers or texts: SQLite keeps the type of each value, which would be lost.
 //! - A number and a text compare as SQLite's affinities have it; a text that is no number is greater than all.
 //! - An integer and a number with a point compare as the quantities they are, not as the nearest DOUBLEs.
 //! - Columns that are neither grouped nor aggregated are those of some row of the group; beside a single MIN or MAX of the row
@@ -18,6 +19,8 @@ use inlay_kernels::resolve::{ArgType, Dialect};
 use inlay_types::{Error, LogicalType, Result, Value};
 use std::sync::Arc;
 
+/// The number that a text begins with.
+const LEADING_NUMBER: &str = r"^[ \t\n\x0B\f\r]*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)";
 /// Below, every integer is a DOUBLE.
 const EXACT: f64 = (1u64 << 53) as f64;
 
@@ -74,11 +77,31 @@ impl Binder<'_> {
         }
         self.once_computed(vec![operand], |binder, values| {
             let [text] = taken(values)?;
-            let number = binder.cast_of(text.clone(), LogicalType::Double, true, pos);
+            let literal = |text: &str| Expr::literal(Value::Varchar(text.to_string()));
+            let group = Expr::literal(Value::BigInt(1));
+            let first =
+                binder.call("regexp_extract", vec![text.clone(), literal(LEADING_NUMBER), group], pos)?;
+            let number = binder.cast_of(first, LogicalType::Double, true, pos);
             let zero = Expr::literal(Value::Double(0.0));
             let branches = vec![(zero, pos), (number.clone(), pos)];
             binder.case_of(vec![unread(text, number)], branches, pos)
         })
+    }
+
+    /// An error if a column has texts on one side of UNION and its like, and numbers on the other.
+    pub(super) fn check_sqlite_sides(&self, sides: &[Expr; 2], name: &str, keyword: &str) -> Result<()> {
+        let is_number = |expr: &Expr| expr.ty().is_numeric() || expr.ty() == LogicalType::Boolean;
+        let is_text = |expr: &Expr| expr.ty() == LogicalType::Varchar;
+        let [one, other] = sides;
+        let is_mixed = is_number(one) && is_text(other) || is_text(one) && is_number(other);
+        if !is_mixed || !self.is_sqlite() {
+            return Ok(());
+        }
+        let message = format!(
+            "column \"{name}\" of {keyword} has texts on one side and numbers on the other: SQLite keeps the type of each value, \
+             and a column has one here"
+        );
+        Err(Error::type_mismatch(message).with_hint("CAST one of the sides"))
     }
 
     /// The comparison of a number with a text; `None` if it is none.

@@ -139,7 +139,7 @@ impl Reader<'_> {
 
     /// `LOAD extension`, `INSTALL extension [FROM repository]`: nothing to do for what is built in.
     pub(super) fn load(&mut self) -> Result<StatementKind> {
-        const BUILT_IN: [&str; 11] = [
+        const BUILT_IN: [&str; 13] = [
             "arrow",
             "autocomplete",
             "aws",
@@ -149,6 +149,8 @@ impl Reader<'_> {
             "icu",
             "json",
             "parquet",
+            "sqlite",
+            "sqlite_scanner",
             "tpcds",
             "tpch",
         ];

@@ -616,6 +616,8 @@ pub struct Attach {
     pub if_not_exists: bool,
     /// READ_ONLY; `None` where nothing was said.
     pub read_only: Option<bool>,
+    /// TYPE in lower case, unless it says that the file is ours.
+    pub kind: Option<String>,
 }
 
 /// Format of the files that EXPORT DATABASE writes.

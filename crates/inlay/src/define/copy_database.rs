@@ -20,6 +20,9 @@ impl Run<'_> {
         rows: bool,
     ) -> Result<QueryResult> {
         let contents = self.contents(source)?;
+        if let (Some(foreign), Some(host), true) = (self.database.foreign(source), self.given.host, schema) {
+            foreign.left_out().iter().for_each(|remark| host.note(remark));
+        }
         let mut scripts = Scripts::default();
         if schema {
             contents.write_schema(&mut scripts)?;

@@ -343,6 +343,15 @@ pub(super) const ENTRIES: &[Entry] = &[
         },
     ),
     of_session(
+        "sqlite_all_varchar",
+        "whether ATTACH and sqlite_scan read all columns of SQLite's files as texts",
+        |_, session| Value::Boolean(session.sqlite_all_varchar),
+        |value, to| {
+            to.session.sqlite_all_varchar = truth("sqlite_all_varchar", value, false)?;
+            Ok(())
+        },
+    ),
+    of_session(
         "default_order",
         "how ORDER BY sorts unless it says: 'asc' or 'desc'",
         |_, session| text(if session.default_order.descending { "desc" } else { "asc" }),

@@ -224,6 +224,8 @@ pub struct SessionSettings {
     pub dialect: Dialect,
     /// `/` of integers drops the fraction.
     pub integer_division: bool,
+    /// Columns of SQLite's files are texts, whatever they were declared as.
+    pub sqlite_all_varchar: bool,
     /// What ORDER BY does when it does not say.
     pub default_order: DefaultOrder,
     /// What texts without a collation of their own compare by.

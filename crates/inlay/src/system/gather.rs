@@ -122,7 +122,7 @@ impl Gather<'_> {
                 state: names.transaction(&name)?.state(),
                 number: index as i64 + 1,
                 path: attached.as_ref().and_then(|a| a.path.as_ref()).map(|path| path.display().to_string()),
-                is_read_only: attached.is_some_and(|attached| attached.store.is_read_only()),
+                is_read_only: attached.is_some_and(|attached| attached.is_read_only()),
                 name,
             })
         };

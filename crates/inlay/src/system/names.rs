@@ -126,6 +126,13 @@ impl Names<'_> {
         columns
     }
 
+    /// A table of a database of another system.
+    fn foreign(&self, database: &str, key: &str) -> Option<CatalogEntry> {
+        let snapshot = self.transactions.foreign(self.database, database)?;
+        self.note_asked();
+        self.noted(snapshot.table(inlay_catalog::bare_name(key)))?.map(CatalogEntry::Registered)
+    }
+
     /// What was found in the host.
     fn of_host(&self, name: &str) -> Option<CatalogEntry> {
         let (known, table) = self.found.iter().find(|(known, _)| same_name(known, name))?;
@@ -237,8 +244,12 @@ impl Databases for Names<'_> {
         {
             return Some((self.current(), given));
         }
-        let stored = self.first(database, name, |_, state, key| {
-            state.relation(key).and_then(|object| self.entry(state, object))
+        let stored = self.searched(database, name).into_iter().find_map(|(home, key)| {
+            let found = self.foreign(&home, &key).or_else(|| {
+                let state = self.transaction(&home)?.state();
+                state.relation(&key).and_then(|object| self.entry(&state, object))
+            })?;
+            Some((home, found))
         });
         if stored.is_some() {
             return stored;
@@ -269,6 +280,10 @@ impl Databases for Names<'_> {
             .objects()
             .filter_map(|object| Some((name_key(object.name()), self.entry(&state, object)?)))
             .collect();
+        if let Some(snapshot) = self.transactions.foreign(self.database, database) {
+            let others = snapshot.others().into_iter();
+            all.extend(others.filter_map(|name| Some((name_key(&name), self.foreign(database, &name)?))));
+        }
         if same_name(database, &self.current()) {
             let registered = self.database.all_registered(self.session).into_iter();
             all.extend(registered.map(|(name, source)| (name, CatalogEntry::Registered(source))));
@@ -343,13 +358,14 @@ impl Databases for Names<'_> {
         // Readers of text files remember something for their session.
         let files = self.transactions.files();
         let own = inlay_formats::text_reader(&lower, self.database.settings().files(), &files)
-            .or_else(|| self.database.functions().get(lower.as_str()).cloned());
+            .or_else(|| self.database.functions().get(lower.as_str()).cloned())
+            .or_else(|| self.database.foreign_function(&lower, self.settings.sqlite_all_varchar));
         own.or_else(|| system::function(self, name))
     }
 
     fn table_function_names(&self) -> Vec<&'static str> {
         let own = self.database.functions().keys().copied();
-        own.chain(system::function_names()).collect()
+        own.chain(system::function_names()).chain(self.database.foreign_functions()).collect()
     }
 
     fn path_advice(&self, path: &str) -> Option<String> {

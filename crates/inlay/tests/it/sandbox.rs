@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Calls by which code gets out.
-const CALLS: [&str; 17] = [
+const CALLS: [&str; 18] = [
     "std::fs::",
     " fs::",
     "(fs::",
@@ -27,10 +27,11 @@ const CALLS: [&str; 17] = [
     "UdpSocket::",
     "env::var",
     "Command::new(",
+    "Connection::open",
 ];
 
 /// Where they stand, and why.
-const PLACES: [(&str, &str); 12] = [
+const PLACES: [(&str, &str); 13] = [
     ("inlay-catalog/src/access/", "the module that decides, and what is behind it"),
     (
         "inlay-storage/src/io/real.rs",
@@ -47,6 +48,7 @@ const PLACES: [(&str, &str); 12] = [
     ("inlay-exec/src/pool.rs", "clocks of the process's own threads"),
     ("inlay-types/src/overhead.rs", "memory of this process"),
     ("inlay-types/src/pages", "memory without a name"),
+    ("inlay-sqlite-files/src/file.rs", "SQLite, which opens what ATTACH and sqlite_scan asked for"),
     ("inlay/src/resources/", "what the machine has"),
     ("inlay/src/settings/machine.rs", "the time zone of the machine"),
 ];

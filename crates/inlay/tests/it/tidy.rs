@@ -52,10 +52,11 @@ const CRATES: &[(&str, &[&str])] = &[
             "inlay-formats",
         ],
     ),
-    ("cli", &["inlay"]),
+    ("crates/inlay-sqlite-files", &["inlay"]),
+    ("cli", &["inlay", "inlay-sqlite-files"]),
     ("bindings/adbc", &["inlay"]),
     ("bindings/c", &["inlay", "inlay-adbc"]),
-    ("bindings/python", &["inlay", "inlay-adbc", "inlay-cli"]),
+    ("bindings/python", &["inlay", "inlay-adbc", "inlay-cli", "inlay-sqlite-files"]),
     ("bindings/sqlite", &["inlay"]),
 ];
 
