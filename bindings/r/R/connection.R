@@ -3,7 +3,7 @@ NULL
 
 setClass("inlay_connection", contains = "DBIConnection", slots = c(
   handle = "externalptr", database = "externalptr", driver = "inlay_driver", dbdir = "character", bigint = "character",
-  timezone_out = "character", read_only = "logical", state = "environment"
+  timezone_out = "character", factors = "character", read_only = "logical", state = "environment"
 ))
 
 setMethod("show", "inlay_connection", function(object) {

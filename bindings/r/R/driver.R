@@ -11,15 +11,23 @@ bigint_wish <- function(bigint) {
 }
 
 zone_wish <- function(zone) {
+  if (is.null(zone)) return("")
   if (!is.character(zone) || length(zone) != 1L || is.na(zone)) fail("`timezone_out` is the name of a time zone, or \"\" for R's own")
   if (!zone %in% c("", "UTC", "GMT") && !zone %in% OlsonNames()) fail("`timezone_out`: there is no time zone \"", zone, "\"")
   zone
 }
 
-setClass("inlay_driver", contains = "DBIDriver", slots = c(dbdir = "character", bigint = "character", timezone_out = "character"))
+FACTORS <- c("enum", "text")
 
-inlay <- function(dbdir = ":memory:", bigint = "integer64", timezone_out = "") {
-  new("inlay_driver", dbdir = dbdir, bigint = bigint_wish(bigint), timezone_out = zone_wish(timezone_out))
+factor_wish <- function(factors) {
+  if (!is.character(factors) || length(factors) != 1L || !factors %in% FACTORS) fail("`factors` is \"enum\" or \"text\"")
+  factors
+}
+
+setClass("inlay_driver", contains = "DBIDriver", slots = c(dbdir = "character", bigint = "character", timezone_out = "character", factors = "character"))
+
+inlay <- function(dbdir = ":memory:", bigint = "integer64", timezone_out = NULL, factors = "enum") {
+  new("inlay_driver", dbdir = dbdir, bigint = bigint_wish(bigint), timezone_out = zone_wish(timezone_out), factors = factor_wish(factors))
 }
 
 Inlay <- inlay
@@ -45,18 +53,17 @@ setMethod("dbCanConnect", "inlay_driver", function(drv, ...) {
 settings_of <- function(config, read_only) {
   if (length(config) > 0L && (is.null(names(config)) || any(names(config) == ""))) fail("each element of `config` needs a name: list(threads = 4)")
   text <- vapply(config, function(value) if (is.logical(value)) tolower(as.character(value)) else format(value, scientific = FALSE), "")
-  if (read_only) text <- c(text, access_mode = "read_only")
-  text <- enc2utf8(as.character(text)) |> setNames(c(names(config), if (read_only) "access_mode"))
-  text
+  setNames(enc2utf8(as.character(c(text, if (read_only) "read_only"))), c(names(config), if (read_only) "access_mode"))
 }
 
 setMethod("dbConnect", "inlay_driver", function(drv, dbdir = drv@dbdir, ..., read_only = FALSE, config = list(), bigint = drv@bigint,
-                                                timezone_out = drv@timezone_out) {
+                                                timezone_out = drv@timezone_out, factors = drv@factors) {
   if (!is.character(dbdir) || length(dbdir) != 1L || is.na(dbdir)) fail("`dbdir` is the path of a file, or \":memory:\"")
   is_memory <- dbdir == "" || startsWith(dbdir, ":memory:")
   path <- if (is_memory) dbdir else path.expand(dbdir)
   bigint <- bigint_wish(bigint)
   zone <- zone_wish(timezone_out)
+  factors <- factor_wish(factors)
   database <- .Call(C_open_database, enc2utf8(path), settings_of(config, isTRUE(read_only)))
   handle <- .Call(C_connect_database, database)
   # SQL computes in the zone that R shows.
@@ -68,7 +75,7 @@ setMethod("dbConnect", "inlay_driver", function(drv, dbdir = drv@dbdir, ..., rea
   state$path <- if (is_memory) ":memory:" else path
   reg.finalizer(state, warn_of_unclosed)
   new("inlay_connection", handle = handle, database = database, driver = drv, dbdir = state$path, bigint = bigint,
-      timezone_out = zone, read_only = isTRUE(read_only), state = state)
+      timezone_out = zone, factors = factors, read_only = isTRUE(read_only), state = state)
 })
 
 warn_of_unclosed <- function(state) {

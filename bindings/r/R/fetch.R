@@ -80,15 +80,19 @@ setMethod("dbGetStatement", "inlay_result", function(res, ...) {
 
 setMethod("dbGetRowCount", "inlay_result", function(res, ...) valid(res)$fetched)
 
-setMethod("dbGetRowsAffected", "inlay_result", function(res, ...) valid(res)$affected)
+# A count as an integer, where there is one.
+setMethod("dbGetRowsAffected", "inlay_result", function(res, ...) {
+  affected <- valid(res)$affected
+  if (is.na(affected) || affected <= .Machine$integer.max) as.integer(affected) else affected
+})
 
 setMethod("dbColumnInfo", "inlay_result", function(res, ...) {
   state <- valid(res)
   if (!state$is_bound) fail("the columns are known when the parameters are bound by dbBind()")
-  if (!has_rows(state)) return(data.frame(name = character(), type = character(), sql_type = character()))
+  if (!has_rows(state)) return(data.frame(name = character(), type = character(), .sql_type = character()))
   types <- .Call(C_column_types, state$runs[[1L]]$handle)
   empty <- fetch_part(res, state$runs[[1L]], 0, 0)
-  data.frame(name = names(types), type = unname(vapply(empty, function(x) class(x)[[1L]], "")), sql_type = unname(types))
+  data.frame(name = names(types), type = unname(vapply(empty, function(x) class(x)[[1L]], "")), .sql_type = unname(types))
 })
 
 setMethod("dbGetInfo", "inlay_result", function(dbObj, ...) {

@@ -3,6 +3,7 @@ NULL
 
 # DBI's own methods quote names and texts as SQL does. Values get their types.
 literal <- function(conn, x) {
+  if (length(x) == 0L) return(SQL(character()))
   if (is.factor(x)) x <- as.character(x)
   if (inherits(x, "POSIXlt")) x <- as.POSIXct(x)
   quoted <- function(prefix, text) paste0(prefix, "'", gsub("'", "''", text, fixed = TRUE), "'")

@@ -46,16 +46,25 @@ setMethod("dbListObjects", c("inlay_connection", "ANY"), function(conn, prefix =
   ids(lapply(here, function(table) Id(schema = schema, table = table)), FALSE)
 })
 
+temporary_tables <- function(conn) {
+  dbGetQuery(conn, "SELECT table_name FROM information_schema.tables WHERE table_type = 'LOCAL TEMPORARY'")[[1L]]
+}
+
 setMethod("dbRemoveTable", c("inlay_connection", "ANY"), function(conn, name, ..., temporary = FALSE, fail_if_missing = TRUE) {
   checked_connection(conn)
-  table_parts(conn, name)
+  parts <- table_parts(conn, name)
+  checked_flag(temporary, "temporary")
+  if (temporary && !parts$table %in% temporary_tables(conn)) {
+    if (!fail_if_missing) return(invisible(TRUE))
+    fail("there is no temporary table ", as.character(dbQuoteIdentifier(conn, name)))
+  }
   run_sql(conn, paste0("DROP TABLE ", if (!fail_if_missing) "IF EXISTS ", dbQuoteIdentifier(conn, name)))
   invisible(TRUE)
 })
 
 # Names of SQL's types for columns; those of `field.types` instead of ours.
-field_types <- function(value, field.types) {
-  types <- vapply(value, column_type, "")
+field_types <- function(conn, value, field.types) {
+  types <- vapply(value, column_type, "", factors = conn@factors)
   if (is.null(field.types)) return(types)
   if (!is.character(field.types) || is.null(names(field.types))) fail("`field.types` is a character vector with names")
   unknown <- setdiff(names(field.types), names(value))
@@ -100,6 +109,7 @@ setMethod("dbAppendTable", c("inlay_connection", "ANY"), function(conn, name, va
   checked_connection(conn)
   if (!is.null(row.names)) fail("`row.names` must be NULL: rows are appended without names")
   if (!is.data.frame(value)) fail("`value` is a data frame")
+  if (conn@factors == "text" && any(vapply(value, is.factor, NA))) warning("factors are appended as text", call. = FALSE)
   append_rows(conn, name, value)
 })
 
@@ -123,7 +133,7 @@ setMethod("dbWriteTable", c("inlay_connection", "ANY", "data.frame"), function(c
       dbRemoveTable(conn, name)
       is_there <- FALSE
     }
-    if (!is_there) create_table(conn, name, field_types(value, field.types), temporary)
+    if (!is_there) create_table(conn, name, field_types(conn, value, field.types), temporary)
     if (nrow(value) > 0L) {
       parts <- table_parts(conn, name)
       .Call(C_append_frame, conn@handle, parts$schema, parts$table, utc_where_no_zone(conn, name, frame))

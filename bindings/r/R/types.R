@@ -23,9 +23,9 @@ sql_type <- function(x) {
 
 is_blob <- function(x) all(vapply(x, function(it) is.null(it) || is.raw(it), NA))
 
-# A factor keeps its levels and their order.
-column_type <- function(x) {
-  if (is.factor(x) && nlevels(x) > 0L) {
+# A factor keeps its levels and their order, unless it is wanted as text.
+column_type <- function(x, factors) {
+  if (factors == "enum" && is.factor(x) && nlevels(x) > 0L) {
     return(paste0("ENUM(", paste0("'", gsub("'", "''", enc2utf8(levels(x)), fixed = TRUE), "'", collapse = ", "), ")"))
   }
   sql_type(x)

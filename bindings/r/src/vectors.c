@@ -58,41 +58,68 @@ static void finalize(SEXP handle) {
 static column *column_of(SEXP vector) { return R_ExternalPtrAddr(R_altrep_data1(vector)); }
 static int is_made(SEXP vector) { return R_altrep_data2(vector) != R_NilValue; }
 
-/* Where the engine's memory is what R would have. Numbers with NULLs are asked for in the form in which R's NA
- * lies below each. */
+/* The first row that is NULL; there is one. */
+static size_t first_null(const inlay_array *array) {
+  size_t word = 0;
+  while (array->validity[word] == UINT64_MAX) word++;
+  size_t row = word * 64;
+  while (!row_is_null(array, row)) row++;
+  return row;
+}
+
+/* Whether R's NA lies below NULLs, of which one is looked at: the engine writes the same below each. */
+static int is_na_below(const column *it, const void *data) {
+  const size_t row = first_null(&it->array);
+  if (row >= it->array.count) return 1;
+  switch (it->form) {
+    case AS_INTEGER: return ((const int32_t *)data)[row] == NA_INTEGER;
+    case AS_INTEGER64: return ((const int64_t *)data)[row] == INT64_MIN;
+    default: return R_IsNA(((const double *)data)[row]);
+  }
+}
+
+/* The column in the form in which the engine writes what stands for NULL below each NULL. */
+static inlay_status with_nulls(const column *it, const void **data, inlay_error **error) {
+  inlay_int32_column ints;
+  inlay_int64_column longs;
+  inlay_double_column doubles;
+  inlay_status status;
+  switch (it->form) {
+    case AS_INTEGER:
+      status = inlay_column_int32(it->result, it->index, &ints, error);
+      *data = ints.data;
+      return status;
+    case AS_INTEGER64:
+      status = inlay_column_int64(it->result, it->index, &longs, error);
+      *data = longs.data;
+      return status;
+    default:
+      status = inlay_column_double(it->result, it->index, &doubles, error);
+      *data = doubles.data;
+      return status;
+  }
+}
+
+static int is_direct_layout(const column *it) {
+  switch (it->form) {
+    case AS_INTEGER: return it->array.layout == INLAY_LAYOUT_INT32;
+    case AS_INTEGER64: return it->array.layout == INLAY_LAYOUT_INT64;
+    case AS_DOUBLE: return it->array.layout == INLAY_LAYOUT_DOUBLE;
+    default: return 0;
+  }
+}
+
+static size_t width_of(form form) { return vector_of(form) == REALSXP ? sizeof(double) : sizeof(int); }
+
+/* Finds where R can read values as they lie in the engine's memory. */
 static inlay_status find_direct(column *it, inlay_error **error) {
-  const inlay_array *array = &it->array;
-  const size_t from = it->from;
-  if (it->form == AS_INTEGER && array->layout == INLAY_LAYOUT_INT32) {
-    if (array->validity == NULL) {
-      it->direct = (const int32_t *)array->data + from;
-      return INLAY_OK;
-    }
-    inlay_int32_column values;
-    inlay_status status = inlay_column_int32(it->result, it->index, &values, error);
-    if (status == INLAY_OK && values.null_value == NA_INTEGER) it->direct = values.data + from;
-    return status;
+  if (!is_direct_layout(it)) return INLAY_OK;
+  const void *data = it->array.data;
+  if (it->array.validity != NULL) {
+    inlay_status status = with_nulls(it, &data, error);
+    if (status != INLAY_OK || !is_na_below(it, data)) return status;
   }
-  if (it->form == AS_INTEGER64 && array->layout == INLAY_LAYOUT_INT64) {
-    if (array->validity == NULL) {
-      it->direct = (const int64_t *)array->data + from;
-      return INLAY_OK;
-    }
-    inlay_int64_column values;
-    inlay_status status = inlay_column_int64(it->result, it->index, &values, error);
-    if (status == INLAY_OK && values.null_value == INT64_MIN) it->direct = values.data + from;
-    return status;
-  }
-  if (it->form == AS_DOUBLE && array->layout == INLAY_LAYOUT_DOUBLE) {
-    if (array->validity == NULL) {
-      it->direct = (const double *)array->data + from;
-      return INLAY_OK;
-    }
-    inlay_double_column values;
-    inlay_status status = inlay_column_double(it->result, it->index, &values, error);
-    if (status == INLAY_OK && R_IsNA(values.null_value)) it->direct = values.data + from;
-    return status;
-  }
+  it->direct = data == NULL ? NULL : (const char *)data + it->from * width_of(it->form);
   return INLAY_OK;
 }
 
@@ -137,7 +164,7 @@ static SEXP plain(SEXP vector) {
     for (R_xlen_t i = 0; i < it->count; i++) SET_STRING_ELT(values, i, text_of(it, i));
   } else if (it->count > 0) {
     void *out = DATAPTR(values);
-    if (it->direct != NULL) memcpy(out, it->direct, (size_t)it->count * (TYPEOF(vector) == REALSXP ? sizeof(double) : sizeof(int)));
+    if (it->direct != NULL) memcpy(out, it->direct, (size_t)it->count * width_of(it->form));
     else fill(it, 0, (size_t)it->count, out);
   }
   UNPROTECT(1);
@@ -322,8 +349,7 @@ static void detach(column *it) {
   it->array = array;
   it->is_loaded = 1;
   /* What lies below NULLs of a chunk is not known to be NA. */
-  const size_t width = it->form == AS_INTEGER ? sizeof(int) : sizeof(double);
-  it->direct = it->direct != NULL && array.validity == NULL ? (const char *)array.data + it->from * width : NULL;
+  it->direct = it->direct != NULL && array.validity == NULL ? (const char *)array.data + it->from * width_of(it->form) : NULL;
 }
 
 void vectors_detach(uint64_t session) {
