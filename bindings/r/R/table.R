@@ -14,13 +14,13 @@ checked_flag <- function(value, name) if (!is.logical(value) || length(value) !=
 
 checked_connection <- function(conn) if (!dbIsValid(conn)) fail("the connection is closed")
 
-setMethod("dbExistsTable", c("inlay_connection", "ANY"), function(conn, name, ...) {
+exists_table <- function(conn, name, ...) {
   checked_connection(conn)
   parts <- table_parts(conn, name)
   sql <- "SELECT count(*) > 0 AS found FROM information_schema.tables WHERE lower(table_name) = lower(?)"
   if (is.null(parts$schema)) return(dbGetQuery(conn, sql, params = list(parts$table))$found)
   dbGetQuery(conn, paste(sql, "AND lower(table_schema) = lower(?)"), params = list(parts$table, parts$schema))$found
-})
+}
 
 setMethod("dbListTables", "inlay_connection", function(conn, ...) {
   checked_connection(conn)
@@ -50,7 +50,7 @@ temporary_tables <- function(conn) {
   dbGetQuery(conn, "SELECT table_name FROM information_schema.tables WHERE table_type = 'LOCAL TEMPORARY'")[[1L]]
 }
 
-setMethod("dbRemoveTable", c("inlay_connection", "ANY"), function(conn, name, ..., temporary = FALSE, fail_if_missing = TRUE) {
+remove_table <- function(conn, name, ..., temporary = FALSE, fail_if_missing = TRUE) {
   checked_connection(conn)
   parts <- table_parts(conn, name)
   checked_flag(temporary, "temporary")
@@ -60,7 +60,7 @@ setMethod("dbRemoveTable", c("inlay_connection", "ANY"), function(conn, name, ..
   }
   run_sql(conn, paste0("DROP TABLE ", if (!fail_if_missing) "IF EXISTS ", dbQuoteIdentifier(conn, name)))
   invisible(TRUE)
-})
+}
 
 # Names of SQL's types for columns; those of `field.types` instead of ours.
 field_types <- function(conn, value, field.types) {
@@ -105,15 +105,15 @@ inlay_append <- function(conn, name, value) {
   append_rows(conn, name, value)
 }
 
-setMethod("dbAppendTable", c("inlay_connection", "ANY"), function(conn, name, value, ..., row.names = NULL) {
+append_table <- function(conn, name, value, ..., row.names = NULL) {
   checked_connection(conn)
   if (!is.null(row.names)) fail("`row.names` must be NULL: rows are appended without names")
   if (!is.data.frame(value)) fail("`value` is a data frame")
   if (conn@factors == "text" && any(vapply(value, is.factor, NA))) warning("factors are appended as text", call. = FALSE)
   append_rows(conn, name, value)
-})
+}
 
-setMethod("dbWriteTable", c("inlay_connection", "ANY", "data.frame"), function(conn, name, value, ..., row.names = FALSE, overwrite = FALSE,
+write_table <- function(conn, name, value, ..., row.names = FALSE, overwrite = FALSE,
                                                                              append = FALSE, field.types = NULL, temporary = FALSE) {
   checked_connection(conn)
   checked_flag(overwrite, "overwrite")
@@ -140,4 +140,13 @@ setMethod("dbWriteTable", c("inlay_connection", "ANY", "data.frame"), function(c
     }
   })
   invisible(TRUE)
-})
+}
+
+# For each class of names, so that no method of DBI's fits as well.
+for (class in c("character", "Id")) {
+  setMethod("dbExistsTable", c("inlay_connection", class), exists_table)
+  setMethod("dbRemoveTable", c("inlay_connection", class), remove_table)
+  setMethod("dbAppendTable", c("inlay_connection", class), append_table)
+  setMethod("dbWriteTable", c("inlay_connection", class, "data.frame"), write_table)
+}
+rm(class)

@@ -136,7 +136,7 @@ test_that("settings, and reading only", {
 test_that("literals have their types", {
   con <- connected()
   values <- list(
-    TRUE, NA, 1L, 2.5, 0.1 + 0.2, Inf, NaN, "it's", as.Date("2024-02-29"), as.POSIXct(1e9 + 0.25, origin = "1970-01-01"), as.difftime(1, units = "mins"),
+    TRUE, NA_integer_, 1L, 2.5, 0.1 + 0.2, Inf, NaN, "it's", as.Date("2024-02-29"), as.POSIXct(1e9 + 0.25, origin = "1970-01-01"), as.difftime(1, units = "mins"),
     bit64::as.integer64("9007199254740993"), list(as.raw(0:2))
   )
   for (value in values) {

@@ -39,9 +39,9 @@ test_that("every type has its class, also without rows and with NULL first", {
   con <- connected()
   dbExecute(con, "CREATE TYPE mood AS ENUM ('sad', 'ok')")
   values <- c(
-    BOOLEAN = "true", TINYINT = "-128", SMALLINT = "-32768", INTEGER = "2147483647", BIGINT = "9007199254740993", UTINYINT = "255",
-    USMALLINT = "65535", UINTEGER = "4294967295", UBIGINT = "18446744073709551615", HUGEINT = "-3", REAL = "1.5", DOUBLE = "'-Infinity'",
-    "DECIMAL(4, 2)" = "-12.34", "DECIMAL(9, 3)" = "123456.789", "DECIMAL(18, 4)" = "12345678901234.5678", "DECIMAL(38, 2)" = "-0.25",
+    BOOLEAN = "true", TINYINT = "'-128'", SMALLINT = "'-32768'", INTEGER = "2147483647", BIGINT = "9007199254740993", UTINYINT = "255",
+    USMALLINT = "65535", UINTEGER = "4294967295", UBIGINT = "18446744073709551615", HUGEINT = "'-3'", REAL = "1.5", DOUBLE = "'-Infinity'",
+    "DECIMAL(4, 2)" = "'-12.34'", "DECIMAL(9, 3)" = "123456.789", "DECIMAL(18, 4)" = "12345678901234.5678", "DECIMAL(38, 2)" = "'-0.25'",
     VARCHAR = "'ä\U1F600'", BLOB = "'\\x00\\xFF'", DATE = "'2024-02-29'", TIME = "'10:11:12.5'", TIMESTAMP = "'2024-02-29 12:00:00.25'",
     TIMESTAMP_S = "'1969-12-31 23:59:59'", TIMESTAMP_MS = "'2024-01-01 00:00:00.125'", TIMESTAMP_NS = "'2024-01-01 00:00:00.5'",
     TIMESTAMPTZ = "'2024-02-29 12:00:00+00'", INTERVAL = "'1 day 1 second'", UUID = "'123e4567-e89b-12d3-a456-426614174000'",
@@ -81,11 +81,11 @@ test_that("vectors work everywhere in R, and are saved as plain ones", {
   dbExecute(con, "CREATE TABLE t AS SELECT (i * 7 % 1000)::INTEGER AS i, (i * 7 % 1000) / 4 AS d, CASE WHEN i % 5 > 0 THEN 's' || (i * 7 % 1000) END AS s,
     i % 2 = 0 AS l, DATE '2024-01-01' + (i % 50)::INTEGER AS day FROM range(1000) r(i)")
   x <- dbGetQuery(con, "FROM t")
-  plain <- data.frame(i = as.integer((0:999) * 7 %% 1000))
+  plain <- data.frame(i = as.integer(((0:999) * 7) %% 1000))
   plain$d <- plain$i / 4
-  plain$s <- ifelse(0:999 %% 5 > 0, paste0("s", plain$i), NA)
-  plain$l <- 0:999 %% 2 == 0
-  plain$day <- as.Date("2024-01-01") + 0:999 %% 50
+  plain$s <- ifelse((0:999) %% 5 > 0, paste0("s", plain$i), NA)
+  plain$l <- (0:999) %% 2 == 0
+  plain$day <- as.Date("2024-01-01") + (0:999) %% 50
   expect_equal(x, plain)
   expect_identical(x[order(x$i, x$s), ]$d, plain[order(plain$i, plain$s), ]$d)
   expect_identical(sort(x$i), 0:999)
