@@ -14,6 +14,8 @@
 #   make install  the C library, its headers and what finds them                       PREFIX=/usr/local PROFILE=release
 #   make test-c   programs in C and C++ against it                                     ARGS="-k static"
 #   make test-sqlite programs of SQLite's interface on libinlay_sqlite3.so
+#   make r        the R package, installed                                             R_LIBRARY=~/R/library PROFILE=release
+#   make test-r   the R package's tests, in a library of their own                     ARGS=vectors INLAY_R_LONG=1
 #   make test-adbc ADBC's validation suite against it                                  ADBC=~/arrow-adbc
 #   make shell    the shell, built and started                                         ARGS="trips.inlay"
 #
@@ -41,6 +43,8 @@ ARGS ?=
 PREFIX ?= /usr/local
 # Where tests install the C library.
 C_PREFIX := $(CURDIR)/target/c/$(PROFILE)
+# Where the R package goes.
+R_LIBRARY ?= $(CURDIR)/target/r/$(PROFILE)
 # Python tests run in as many processes as there are cores, four at most: some take a gigabyte.
 JOBS ?= $(shell n=$$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN); echo $$((n > 4 ? 4 : n)))
 
@@ -59,7 +63,7 @@ RUST_SOURCES := $(shell find crates cli bindings -type f \( -name '*.rs' -o -nam
 	-not -path '*/target/*' -not -path '*/tests/*' -not -path 'bindings/c/*' -not -path 'bindings/sqlite/*' 2>/dev/null)
 PYTHON_SOURCES := $(shell find bindings/python/python -type f \( -name '*.py' -o -name '*.pyi' -o -name 'py.typed' \))
 
-.PHONY: setup demo shell test test-rust test-units test-alone test-it test-beside test-python test-c test-c-short test-sqlite test-adbc quick sql python bench crash check check-python check-rust check-deep miri \
+.PHONY: setup demo shell test test-rust test-units test-alone test-it test-beside test-python test-c test-c-short test-sqlite test-adbc r test-r test-r-short quick sql python bench crash check check-python check-rust check-deep miri \
 	build-tests fuzz-sql fuzz-text fuzz-files fuzz-functions c install bench-c
 .DELETE_ON_ERROR:
 
@@ -136,6 +140,7 @@ test-beside:
 	$(MAKE) --no-print-directory setup
 	$(MAKE) --no-print-directory test-c-short
 	$(MAKE) --no-print-directory test-sqlite
+	$(MAKE) --no-print-directory test-r-short
 
 test-python: setup
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
@@ -168,6 +173,19 @@ test-c-short: $(TOOLS)
 test-sqlite: $(TOOLS)
 	cargo build --profile $(PROFILE) --quiet -p inlay-sqlite
 	INLAY_SQLITE=$(CURDIR)/target/$(PROFILE)/libinlay_sqlite3.so $(BIN)/python -m pytest -n $(JOBS) bindings/sqlite/tests $(ARGS)
+
+r:
+	$(MAKE) --no-print-directory install PREFIX=$(C_PREFIX)
+	mkdir -p $(R_LIBRARY)
+	INLAY_PREFIX=$(C_PREFIX) R CMD INSTALL --preclean --clean --library=$(R_LIBRARY) bindings/r
+
+test-r:
+	$(MAKE) --no-print-directory install PREFIX=$(C_PREFIX)
+	$(MAKE) --no-print-directory test-r-short
+
+# With the C library that test-c-short has installed.
+test-r-short:
+	bindings/r/tools/test.sh $(C_PREFIX) $(CURDIR)/target/r/tests $(ARGS)
 
 # ADBC's validation suite. Needs googletest. ADBC: a checkout of apache/arrow-adbc; ARGS="--gtest_filter=*Ingest*".
 test-adbc:

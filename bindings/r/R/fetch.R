@@ -1,0 +1,101 @@
+#' @include result.R
+NULL
+
+count_wish <- function(n) {
+  if (!is.numeric(n) || length(n) != 1L || is.na(n) || (n < 0 && n != -1) || (is.finite(n) && n != trunc(n))) {
+    fail("`n` is a whole number of rows, or -1 or Inf for all")
+  }
+  if (n < 0) Inf else n
+}
+
+has_rows <- function(state) length(state$runs) > 0L && state$runs[[1L]]$kind == 1L
+
+rows_of <- function(res, at) {
+  state <- res@state
+  if (is.na(state$runs[[at]]$rows)) state$runs[[at]]$rows <- .Call(C_result_rows, res@conn@handle, state$runs[[at]]$handle)
+  state$runs[[at]]$rows
+}
+
+fetch_part <- function(res, run, from, count) {
+  .Call(C_fetch, res@conn@handle, run$handle, from, count, bigint_code(res@conn), res@conn@timezone_out)
+}
+
+# Values of the same columns, one behind the other.
+joined <- function(parts) {
+  if (length(parts) == 1L) return(parts[[1L]])
+  frame <- parts[[1L]]
+  for (i in seq_along(frame)) {
+    columns <- lapply(parts, `[[`, i)
+    if (is.data.frame(columns[[1L]])) {
+      frame[[i]] <- do.call(rbind, columns)
+      next
+    }
+    values <- do.call(c, lapply(columns, unclass))
+    attributes(values) <- attributes(columns[[1L]])
+    attr(frame, "row.names") <- .set_row_names(length(values))
+    frame <- unclass(frame)
+    frame[[i]] <- values
+    class(frame) <- "data.frame"
+  }
+  frame
+}
+
+setMethod("dbFetch", "inlay_result", function(res, n = -1, ...) {
+  state <- valid(res)
+  if (!state$is_bound) fail("the statement has parameters: bind them by dbBind()")
+  wanted <- count_wish(n)
+  if (!has_rows(state)) {
+    if (length(state$runs) > 0L) warning("the statement gives no rows; dbExecute() and dbSendStatement() are for those", call. = FALSE)
+    return(data.frame())
+  }
+  parts <- list()
+  repeat {
+    at <- state$at
+    from <- state$runs[[at]]$from
+    count <- min(rows_of(res, at) - from, wanted)
+    parts[[length(parts) + 1L]] <- fetch_part(res, state$runs[[at]], from, count)
+    state$runs[[at]]$from <- from + count
+    state$fetched <- state$fetched + count
+    wanted <- wanted - count
+    if (at == length(state$runs) || state$runs[[at]]$from < rows_of(res, at)) break
+    state$at <- at + 1L
+    if (wanted == 0) break
+  }
+  state$was_read <- TRUE
+  joined(parts)
+})
+
+setMethod("dbHasCompleted", "inlay_result", function(res, ...) {
+  state <- valid(res)
+  if (!state$is_bound) return(FALSE)
+  if (!has_rows(state)) return(TRUE)
+  last <- state$runs[[length(state$runs)]]
+  isTRUE(state$was_read) && state$at == length(state$runs) && !is.na(last$rows) && last$from >= last$rows
+})
+
+setMethod("dbGetStatement", "inlay_result", function(res, ...) {
+  valid(res)
+  res@sql
+})
+
+setMethod("dbGetRowCount", "inlay_result", function(res, ...) valid(res)$fetched)
+
+# A count as an integer, where there is one.
+setMethod("dbGetRowsAffected", "inlay_result", function(res, ...) {
+  affected <- valid(res)$affected
+  if (is.na(affected) || affected <= .Machine$integer.max) as.integer(affected) else affected
+})
+
+setMethod("dbColumnInfo", "inlay_result", function(res, ...) {
+  state <- valid(res)
+  if (!state$is_bound) fail("the columns are known when the parameters are bound by dbBind()")
+  if (!has_rows(state)) return(data.frame(name = character(), type = character(), .sql_type = character()))
+  types <- .Call(C_column_types, state$runs[[1L]]$handle)
+  empty <- fetch_part(res, state$runs[[1L]], 0, 0)
+  data.frame(name = names(types), type = unname(vapply(empty, function(x) class(x)[[1L]], "")), .sql_type = unname(types))
+})
+
+setMethod("dbGetInfo", "inlay_result", function(dbObj, ...) {
+  state <- valid(dbObj)
+  list(statement = dbObj@sql, row.count = state$fetched, rows.affected = state$affected, has.completed = dbHasCompleted(dbObj))
+})

@@ -1,0 +1,44 @@
+/* What R calls. */
+#include "inlay_r.h"
+#include <R_ext/Rdynload.h>
+#include <R_ext/Visibility.h>
+
+SEXP is_open(SEXP);
+SEXP open_database(SEXP, SEXP);
+SEXP connect_database(SEXP);
+SEXP disconnect(SEXP, SEXP, SEXP);
+SEXP free_handle(SEXP, SEXP);
+SEXP interrupt_connection(SEXP);
+SEXP in_transaction(SEXP);
+SEXP set_setting(SEXP, SEXP, SEXP);
+SEXP memory_used(SEXP);
+SEXP library_version(void);
+SEXP prepare(SEXP, SEXP);
+SEXP parameter_names(SEXP);
+SEXP bind_row(SEXP, SEXP, SEXP);
+SEXP execute(SEXP, SEXP, SEXP);
+SEXP result_rows(SEXP, SEXP);
+SEXP result_info(SEXP);
+SEXP column_types(SEXP);
+SEXP fetch(SEXP, SEXP, SEXP, SEXP, SEXP, SEXP);
+SEXP register_frame(SEXP, SEXP, SEXP);
+SEXP unregister_frame(SEXP, SEXP);
+SEXP append_frame(SEXP, SEXP, SEXP, SEXP);
+
+#define ENTRY(name, count) {#name, (DL_FUNC)&name, count}
+
+static const R_CallMethodDef entries[] = {
+    ENTRY(is_open, 1),          ENTRY(open_database, 2),   ENTRY(connect_database, 1), ENTRY(disconnect, 3),
+    ENTRY(free_handle, 2),      ENTRY(interrupt_connection, 1), ENTRY(in_transaction, 1), ENTRY(set_setting, 3),
+    ENTRY(memory_used, 1),      ENTRY(library_version, 0), ENTRY(prepare, 2),          ENTRY(parameter_names, 1),
+    ENTRY(bind_row, 3),         ENTRY(execute, 3),         ENTRY(result_rows, 2),      ENTRY(result_info, 1),
+    ENTRY(column_types, 1),     ENTRY(fetch, 6),           ENTRY(register_frame, 3),   ENTRY(unregister_frame, 2),
+    ENTRY(append_frame, 4),     {NULL, NULL, 0},
+};
+
+void attribute_visible R_init_inlay(DllInfo *dll) {
+  R_registerRoutines(dll, NULL, entries, NULL, NULL);
+  R_useDynamicSymbols(dll, FALSE);
+  R_forceSymbols(dll, TRUE);
+  vectors_init(dll);
+}

@@ -1,0 +1,125 @@
+/* Lists, structs, maps, unions and bytes as R's lists and data frames. They are made at once, for all rows that
+ * are wanted: R 4.2 has no lists that are made on touch.
+ *
+ * A column is a tree of parts (node); each has its array, and where its own parts begin for each row. */
+#include "inlay_r.h"
+#include <stdlib.h>
+
+typedef struct node {
+  inlay_array array;
+  const inlay_type *type;
+  inlay_type_id id;
+  inlay_chunk *parts;
+  const uint32_t *offsets;
+  const uint8_t *tags;
+  size_t child_count;
+  struct node *children;
+} node;
+
+typedef struct {
+  inlay_chunk *chunk;
+  node root;
+  const wishes *wishes;
+  R_xlen_t from, count;
+} reading;
+
+static void free_node(node *it) {
+  for (size_t i = 0; i < it->child_count; i++) free_node(&it->children[i]);
+  free(it->children);
+  inlay_chunk_free(&it->parts);
+}
+
+static inlay_status read_node(node *it, inlay_chunk *chunk, size_t column, const inlay_type *type, inlay_error **error) {
+  it->type = type;
+  it->id = inlay_type_get_id(type);
+  inlay_status status = inlay_chunk_view(chunk, column, &it->array, error);
+  if (status != INLAY_OK || it->array.layout != INLAY_LAYOUT_NESTED) return status;
+  status = inlay_chunk_parts(chunk, column, &it->parts, error);
+  if (status != INLAY_OK) return status;
+  it->offsets = inlay_chunk_offsets(it->parts);
+  it->tags = inlay_chunk_tags(it->parts);
+  const size_t count = inlay_chunk_column_count(it->parts);
+  it->children = calloc(count, sizeof *it->children);
+  if (it->children == NULL) return INLAY_ERROR_OUT_OF_MEMORY;
+  it->child_count = count;
+  for (size_t i = 0; i < count && status == INLAY_OK; i++)
+    status = read_node(&it->children[i], it->parts, i, inlay_type_part(type, i), error);
+  return status;
+}
+
+static SEXP values_of(const node *it, const wishes *wishes, size_t from, size_t count);
+
+/* A data frame with a column for each part. */
+static SEXP frame_of(const node *it, const wishes *wishes, size_t from, size_t count) {
+  SEXP frame = PROTECT(Rf_allocVector(VECSXP, (R_xlen_t)it->child_count));
+  SEXP names = PROTECT(Rf_allocVector(STRSXP, (R_xlen_t)it->child_count));
+  for (size_t i = 0; i < it->child_count; i++) {
+    const char *name = it->id == INLAY_TYPE_MAP ? (i == 0 ? "key" : "value") : inlay_type_part_name(it->type, i);
+    SET_STRING_ELT(names, (R_xlen_t)i, Rf_mkCharCE(name == NULL ? "" : name, CE_UTF8));
+    SET_VECTOR_ELT(frame, (R_xlen_t)i, values_of(&it->children[i], wishes, from, count));
+  }
+  Rf_setAttrib(frame, R_NamesSymbol, names);
+  make_frame(frame, (R_xlen_t)count);
+  UNPROTECT(2);
+  return frame;
+}
+
+static SEXP list_of(const node *it, const wishes *wishes, size_t from, size_t count) {
+  SEXP list = PROTECT(Rf_allocVector(VECSXP, (R_xlen_t)count));
+  for (size_t i = 0; i < count; i++) {
+    const size_t row = from + i;
+    if (row_is_null(&it->array, row)) continue;
+    if (it->tags != NULL) {
+      SET_VECTOR_ELT(list, (R_xlen_t)i, values_of(&it->children[it->tags[row]], wishes, row, 1));
+      continue;
+    }
+    const size_t first = it->offsets[row], size = it->offsets[row + 1] - first;
+    SET_VECTOR_ELT(list, (R_xlen_t)i,
+                   it->id == INLAY_TYPE_MAP ? frame_of(it, wishes, first, size) : values_of(&it->children[0], wishes, first, size));
+  }
+  UNPROTECT(1);
+  return list;
+}
+
+static SEXP values_of(const node *it, const wishes *wishes, size_t from, size_t count) {
+  const form form = form_of(it->id, wishes);
+  if (form == AS_NESTED) return it->id == INLAY_TYPE_STRUCT ? frame_of(it, wishes, from, count) : list_of(it, wishes, from, count);
+  SEXP vector = PROTECT(Rf_allocVector(vector_of(form), (R_xlen_t)count));
+  switch (vector_of(form)) {
+    case LGLSXP: fill_int(&it->array, form, from, count, LOGICAL(vector)); break;
+    case INTSXP: fill_int(&it->array, form, from, count, INTEGER(vector)); break;
+    case REALSXP: fill_double(&it->array, form, from, count, REAL(vector)); break;
+    case STRSXP:
+      if (!has_texts(&it->array)) Rf_error("values of %s inside of others have no form in R; cast them to VARCHAR", inlay_type_text(it->type));
+      for (size_t i = 0; i < count; i++) SET_STRING_ELT(vector, (R_xlen_t)i, text_at(&it->array, from + i));
+      break;
+    default:
+      for (size_t i = 0; i < count; i++) SET_VECTOR_ELT(vector, (R_xlen_t)i, blob_at(&it->array, from + i));
+  }
+  dress(vector, form, it->type, wishes);
+  UNPROTECT(1);
+  return vector;
+}
+
+static SEXP read_values(void *data) {
+  reading *it = data;
+  return values_of(&it->root, it->wishes, (size_t)it->from, (size_t)it->count);
+}
+
+static void end_reading(void *data) {
+  reading *it = data;
+  free_node(&it->root);
+  inlay_chunk_free(&it->chunk);
+}
+
+SEXP nested_column(inlay_result *result, size_t column, const inlay_type *type, const wishes *wishes, R_xlen_t from, R_xlen_t count) {
+  inlay_error *error = NULL;
+  reading reading = {.wishes = wishes, .from = from, .count = count};
+  if (inlay_result_column_chunk(result, column, &reading.chunk, &error) != INLAY_OK ||
+      read_node(&reading.root, reading.chunk, 0, type, &error) != INLAY_OK) {
+    end_reading(&reading);
+    if (error == NULL) Rf_error("out of memory");
+    raise_error(&error);
+  }
+  return R_ExecWithCleanup(read_values, &reading, end_reading, &reading);
+}

@@ -1,0 +1,3 @@
+library(testthat)
+library(inlay)
+test_check("inlay")
