@@ -103,7 +103,7 @@ impl<'a> Sequence<'a> {
     /// Elements without fixed width, none of which is NULL: their ends, and all their bytes.
     #[inline]
     pub fn plain_texts(&self) -> Option<(&'a [[u8; 4]], &'a [u8])> {
-        (self.width.is_none() && self.validity.is_none()).then(|| (self.ends.as_chunks().0, self.data))
+        (self.width.is_none() && self.validity.is_none()).then_some((self.ends.as_chunks().0, self.data))
     }
 
     /// All elements of fixed width, back to back.
