@@ -446,11 +446,13 @@ fn zipped_shortly(
     ty: &LogicalType,
     rows: usize,
 ) -> Result<Option<Vector>> {
-    match (lists, elements) {
-        ([a, b], [of_a, of_b]) => zipped_few([a, b], [of_a, of_b], cuts, ty, rows),
-        ([a, b, c], [of_a, of_b, of_c]) => zipped_few([a, b, c], [of_a, of_b, of_c], cuts, ty, rows),
-        _ => Ok(None),
+    if let ([a, b], [of_a, of_b]) = (lists, elements) {
+        return zipped_few([a, b], [of_a, of_b], cuts, ty, rows);
     }
+    if let ([a, b, c], [of_a, of_b, of_c]) = (lists, elements) {
+        return zipped_few([a, b, c], [of_a, of_b, of_c], cuts, ty, rows);
+    }
+    Ok(None)
 }
 
 fn zipped_few<const N: usize>(

@@ -347,11 +347,14 @@ pub(super) fn flat_with(
     let narrow = |at: Option<i64>| (at.unwrap_or_default() as i32, at.is_none());
     let (from, one) = (&from, move |at: i64| at);
     if *to != TimestampTz || zone.is_none() {
-        match (from, to) {
-            (Date, _) => return Some(dates_to_moments(input, to, or_null, out)),
-            (Timestamp, Date) => return Some(moments_to_dates(input, or_null, out)),
-            (Timestamp, Time) => return Some(moments_to_times(input, or_null, out)),
-            _ => {}
+        if *from == Date {
+            return Some(dates_to_moments(input, to, or_null, out));
+        }
+        if *from == Timestamp && *to == Date {
+            return Some(moments_to_dates(input, or_null, out));
+        }
+        if *from == Timestamp && *to == Time {
+            return Some(moments_to_times(input, or_null, out));
         }
     }
     Some(match (from.physical(), to.physical()) {
