@@ -396,7 +396,7 @@ fn url_decode(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
                     rest = &rest[at + 3..];
                     is_decoded = true;
                 }
-                _ => {
+                (None, _) | (_, None) => {
                     text.push(b'%');
                     rest = &rest[at + 1..];
                 }

@@ -174,15 +174,24 @@ fn floor_quotient(at: i64, zeros: u32, odd: f64) -> i64 {
     towards_zero - i64::from(towards_zero as f64 > quotient)
 }
 
-multiversion! {
-    /// Days of microseconds, as `div_euclid(MICROS_PER_DAY)` counts them.
-    pub fn days_of_micros[](moments: &[i64], days: &mut [i32]) {
-        const ZEROS: u32 = MICROS_PER_DAY.trailing_zeros();
-        const { assert!(i64::BITS - ZEROS <= EXACT_BITS) };
-        for (day, &at) in days.iter_mut().zip(moments) {
-            *day = floor_quotient(at, ZEROS, (MICROS_PER_DAY >> ZEROS) as f64) as i32;
-        }
+/// Days of microseconds, as `div_euclid(MICROS_PER_DAY)` counts them.
+pub fn days_of_micros(moments: &[i64], days: &mut [i32]) {
+    const ZEROS: u32 = MICROS_PER_DAY.trailing_zeros();
+    const { assert!(i64::BITS - ZEROS <= EXACT_BITS) };
+    // Quotients and numbers half as wide are loops of their own: together they do not vectorise.
+    let mut wide = [0; 256];
+    for (moments, days) in moments.chunks(wide.len()).zip(days.chunks_mut(wide.len())) {
+        let wide = &mut wide[..moments.len()];
+        quotients(moments, ZEROS, (MICROS_PER_DAY >> ZEROS) as f64, wide);
+        days.iter_mut().zip(wide).for_each(|(day, &mut wide)| *day = wide as i32);
     }
+}
+
+/// Microseconds of the day of a moment, as `rem_euclid(MICROS_PER_DAY)` counts them, in loops that vectorise.
+#[inline(always)]
+pub fn micros_of_day(at: i64) -> i64 {
+    const ZEROS: u32 = MICROS_PER_DAY.trailing_zeros();
+    at - floor_quotient(at, ZEROS, (MICROS_PER_DAY >> ZEROS) as f64).wrapping_mul(MICROS_PER_DAY)
 }
 
 /// `div_euclid(unit)` of moments, where `unit` is that of a part of the clock or larger.
@@ -260,10 +269,11 @@ pub fn write_date(out: &mut String, days: i32) {
     out.push_str(suffix);
 }
 
-/// A short text that was made in registers: bytes with the first one lowest, and how many.
-pub type ShortText = ([u8; 32], usize);
+/// A short text that was made in registers: its bytes, the first one lowest, in two words, and how many they are. What is behind
+/// them may be anything.
+pub type ShortText = ([u128; 2], usize);
 
-/// The ten bytes of a date of the years 0 to 9999, the first one lowest.
+/// The ten bytes of a date of the years 1 to 9999, the first one lowest.
 #[inline(always)]
 fn date_word(days: i32) -> Option<u128> {
     let (year, month, day) = civil_fields(days);
@@ -284,48 +294,38 @@ fn clock_word(seconds: u64) -> u64 {
     digits + (u64::from(b':' - b'0') << 16) + (u64::from(b':' - b'0') << 40)
 }
 
-/// Puts a fraction of a second at `at`, without trailing zeros; where it ends.
+/// The bytes of a point and a fraction of a second without trailing zeros, and how many.
 #[inline(always)]
-fn put_fraction(bytes: &mut [u8; 32], at: usize, micros: u64) -> usize {
-    if micros == 0 {
-        return at;
-    }
+fn fraction_word(micros: u64) -> (u128, usize) {
     let digits = padded_word(micros * 100);
     // Zeros at the end are the high bytes.
     let zeros = (digits ^ 0x3030_3030_3030_3030).leading_zeros() as usize / 8;
-    bytes[at] = b'.';
-    bytes[at + 1..at + 9].copy_from_slice(&digits.to_le_bytes());
-    at + 9 - zeros
+    (u128::from(b'.') | u128::from(digits) << 8, if micros == 0 { 0 } else { 9 - zeros })
 }
 
 /// What [`write_date`] writes, for most dates.
 #[inline(always)]
 pub fn short_date(days: i32) -> Option<ShortText> {
-    let mut bytes = [0; 32];
-    bytes[..16].copy_from_slice(&date_word(days)?.to_le_bytes());
-    Some((bytes, 10))
+    Some(([date_word(days)?, 0], 10))
 }
 
 /// What [`write_time`] writes, for times of the day.
 #[inline(always)]
 pub fn short_time(micros: i64) -> Option<ShortText> {
     let micros = u64::try_from(micros).ok().filter(|micros| *micros < MICROS_PER_DAY as u64)?;
-    let mut bytes = [0; 32];
-    bytes[..8].copy_from_slice(&clock_word(micros / MICROS_PER_SECOND as u64).to_le_bytes());
-    let end = put_fraction(&mut bytes, 8, micros % MICROS_PER_SECOND as u64);
-    Some((bytes, end))
+    let (fraction, len) = fraction_word(micros % MICROS_PER_SECOND as u64);
+    Some(([u128::from(clock_word(micros / MICROS_PER_SECOND as u64)) | fraction << 64, 0], 8 + len))
 }
 
 /// What [`write_timestamp`] writes, for most timestamps.
 #[inline(always)]
 pub fn short_timestamp(at: i64) -> Option<ShortText> {
     let (days, micros) = (at.div_euclid(MICROS_PER_DAY) as i32, at.rem_euclid(MICROS_PER_DAY) as u64);
-    let mut bytes = [0; 32];
-    bytes[..16].copy_from_slice(&date_word(days)?.to_le_bytes());
-    bytes[10] = b' ';
-    bytes[11..19].copy_from_slice(&clock_word(micros / MICROS_PER_SECOND as u64).to_le_bytes());
-    let end = put_fraction(&mut bytes, 19, micros % MICROS_PER_SECOND as u64);
-    Some((bytes, end))
+    let clock = u128::from(clock_word(micros / MICROS_PER_SECOND as u64));
+    let (fraction, len) = fraction_word(micros % MICROS_PER_SECOND as u64);
+    // Five of the eight bytes of the clock are in the first word.
+    let first = date_word(days)? | u128::from(b' ') << 80 | clock << 88;
+    Some(([first, clock >> 40 | fraction << 24], 19 + len))
 }
 
 /// Writes `23:59:59.5`; trailing zeros of the fraction are left out.
@@ -429,6 +429,7 @@ mod tests {
                 for (row, &at) in moments.iter().enumerate() {
                     assert_eq!(units[row], at.div_euclid(unit), "{at} by {unit}");
                     assert_eq!(days[row], at.div_euclid(MICROS_PER_DAY) as i32, "{at}");
+                    assert_eq!(micros_of_day(at), at.rem_euclid(MICROS_PER_DAY), "{at}");
                 }
             }
         }
@@ -437,7 +438,10 @@ mod tests {
     #[test]
     fn short_texts_are_those_that_are_written() {
         let shown = |short: Option<ShortText>| {
-            short.map(|(bytes, len)| String::from_utf8(bytes[..len].to_vec()).unwrap())
+            short.map(|(words, len)| {
+                let bytes = words.map(u128::to_le_bytes);
+                String::from_utf8(bytes.as_flattened()[..len].to_vec()).unwrap()
+            })
         };
         let written = |write: &dyn Fn(&mut String)| {
             let mut text = String::new();

@@ -18,10 +18,10 @@ const SHORT_END: u64 = 100_000_000 * 100_000_000;
 /// in Paul Khuong, "How to print integers really fast" (2017).
 #[inline(always)]
 fn eight_digits(value: u64) -> u64 {
-    let halves = value / 10_000 | (value % 10_000) << 32;
-    let hundreds = (halves * 10_486 >> 20) & 0x0000_007F_0000_007F;
+    let halves = (value / 10_000) | ((value % 10_000) << 32);
+    let hundreds = ((halves * 10_486) >> 20) & 0x0000_007F_0000_007F;
     let quarters = hundreds | (halves - 100 * hundreds) << 16;
-    let tens = (quarters * 103 >> 10) & 0x000F_000F_000F_000F;
+    let tens = ((quarters * 103) >> 10) & 0x000F_000F_000F_000F;
     tens | (quarters - 10 * tens) << 8
 }
 

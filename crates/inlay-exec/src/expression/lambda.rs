@@ -68,14 +68,9 @@ impl Mapping {
     pub(super) fn filter_of(lambda: &Lambda) -> Option<&Lambda> {
         let takes_list =
             matches!(lambda.kind, LambdaKind::Transform | LambdaKind::Filter | LambdaKind::Reduce);
-        match lambda.args.first() {
-            Some(Expr::Lambda(filter))
-                if takes_list && filter.kind == LambdaKind::Filter && filter.body.is_deterministic() =>
-            {
-                Some(filter)
-            }
-            _ => None,
-        }
+        let Some(Expr::Lambda(filter)) = lambda.args.first() else { return None };
+        let is_filter = filter.kind == LambdaKind::Filter && filter.body.is_deterministic();
+        (takes_list && is_filter).then_some(filter)
     }
 
     /// `args` are the list, or the values that are computed once, the first value of a reduction that has one, and what the

@@ -167,13 +167,14 @@ fn difference(
         && count == Count::Crossed
         && let [Some(from), Some(to)] = [1, 2].map(|index| starts_before(part, args[index], len))
     {
-        let weeks = if matches!(part, Part::Week | Part::YearWeek) { 7 } else { 1 };
         out.reset_flat(&BigInt, len);
-        let pairs = to.iter().zip(&from);
-        out.values_mut::<i64>()
-            .iter_mut()
-            .zip(pairs)
-            .for_each(|(out, (to, from))| *out = (to - from) / weeks);
+        let rows = out.values_mut::<i64>().iter_mut().zip(to.iter().zip(&from));
+        // Divisors that are known need no division.
+        if matches!(part, Part::Week | Part::YearWeek) {
+            rows.for_each(|(out, (to, from))| *out = (to - from) / 7);
+        } else {
+            rows.for_each(|(out, (to, from))| *out = to - from);
+        }
         return inlay_kernels::apply::finish(args, len, len, out);
     }
     let [from, to] = [1, 2].map(|index| Days::of(args[index]));

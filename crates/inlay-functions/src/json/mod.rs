@@ -227,16 +227,16 @@ fn json_valid(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
 fn json_merge_patch(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     let columns: Vec<TextColumn<'_>> = args.iter().map(|arg| TextColumn::of(arg)).collect();
     // What is the same in all rows is read once; if it is wrong, that is told where a row is computed.
-    let patch = match &columns[..] {
-        [documents, patch]
-            if patch.is_constant() && !documents.is_constant() && !args[1].is_constant_null() =>
-        {
-            Json::parse(patch.text(0)).ok().and_then(|patch| Patch::of(&patch))
-        }
-        _ => None,
-    };
+    let mut known = None;
+    if let [documents, patch] = &columns[..]
+        && patch.is_constant()
+        && !documents.is_constant()
+        && !args[1].is_constant_null()
+    {
+        known = Json::parse(patch.text(0)).ok().and_then(|patch| Patch::of(&patch));
+    }
     write_bytes_or_null(JsonType, args, len, out, |row, text| {
-        if let Some(patch) = &patch
+        if let Some(patch) = &known
             && !args[0].is_null(row)
             && patch.apply(columns[0].text(row), text)
         {

@@ -2,8 +2,7 @@
 //! maps and zipped lists.
 
 use super::rows::{Part, copy_short};
-use inlay_types::LogicalType;
-use inlay_types::nested::{Sequence, fixed_width};
+use inlay_types::nested::Sequence;
 
 /// Bytes of all lists of a row that are zipped in one go.
 pub(super) const SHORT: usize = 1 << 16;
@@ -16,8 +15,9 @@ enum Side<'a> {
 }
 
 impl<'a> Side<'a> {
-    fn of(element: &LogicalType, bytes: &'a [u8]) -> Self {
-        let (list, width) = (Sequence::new(element, bytes), fixed_width(element));
+    #[inline(always)]
+    fn of(width: Option<usize>, bytes: &'a [u8]) -> Self {
+        let list = Sequence::of_width(width, bytes);
         match (list.has_no_nulls(), width, list.fixed(), list.plain_texts()) {
             (true, Some(width), Some(run), _) => Self::Fixed { run, width },
             (true, None, _, Some((ends, bytes))) => Self::Texts { ends, bytes, from: 0 },
@@ -25,6 +25,7 @@ impl<'a> Side<'a> {
         }
     }
 
+    #[inline(always)]
     fn len(&self) -> usize {
         match self {
             Self::Fixed { run, width } => run.len() / width,
@@ -33,15 +34,8 @@ impl<'a> Side<'a> {
         }
     }
 
-    fn width(&self) -> Option<usize> {
-        match self {
-            Self::Fixed { width, .. } => Some(*width),
-            Self::Texts { .. } => None,
-            Self::Others(_, width) => *width,
-        }
-    }
-
     /// Bytes of the elements without fixed width, or more.
+    #[inline]
     fn text_size(&self) -> usize {
         match self {
             Self::Fixed { .. } => 0,
@@ -82,32 +76,31 @@ pub(super) enum Count {
     Longest,
 }
 
-/// Appends the list of the entries of lists with elements of these types. `None`: they do not hold what they say.
+/// Appends the list of the entries of lists with elements of these widths. `None`: they do not hold what they say.
 #[inline]
 pub(super) fn push_entries<const N: usize>(
-    elements: [&LogicalType; N],
+    widths: [Option<usize>; N],
     lists: [&[u8]; N],
     count: Count,
     out: &mut Vec<u8>,
 ) -> Option<()> {
     const { assert!(N > 0 && N <= 8) };
-    let mut index = 0;
-    let mut sides = lists.map(|list| {
-        index += 1;
-        Side::of(elements[index - 1], list)
-    });
-    let counts = sides.iter().map(Side::len);
-    let count = match count {
-        Count::Shortest => counts.min(),
-        Count::Longest => counts.max(),
-    }?;
-    let mut fixed = 1;
-    let mut head = 1;
-    for side in &sides {
-        fixed += side.width().unwrap_or(0);
-        head += side.width().unwrap_or(4);
+    // Loops over few things are written out: closures in between are not always inlined.
+    let mut sides = [const { Side::Fixed { run: &[], width: 1 } }; N];
+    let (mut shortest, mut longest, mut texts) = (usize::MAX, 0, 0);
+    let (mut fixed, mut head) = (1, 1);
+    for index in 0..N {
+        let side = Side::of(widths[index], lists[index]);
+        (shortest, longest) = (shortest.min(side.len()), longest.max(side.len()));
+        texts += side.text_size();
+        fixed += widths[index].unwrap_or(0);
+        head += widths[index].unwrap_or(4);
+        sides[index] = side;
     }
-    let texts = sides.iter().map(Side::text_size).sum::<usize>();
+    let count = match count {
+        Count::Shortest => shortest,
+        Count::Longest => longest,
+    };
     let start = out.len();
     out.resize(start + 4 + count * (4 + head) + texts, 0);
     let (header, rest) = out[start..].split_at_mut(4);
@@ -117,19 +110,19 @@ pub(super) fn push_entries<const N: usize>(
     for (index, list_end) in ends.as_chunks_mut::<4>().0.iter_mut().enumerate() {
         let mut parts = [None; N];
         let mut size = head;
-        for (part, side) in parts.iter_mut().zip(&mut sides) {
-            *part = side.get(index);
-            if side.width().is_none() {
-                size += part.map_or(0, <[u8]>::len);
+        for field in 0..N {
+            parts[field] = sides[field].get(index);
+            if let (None, Some(text)) = (widths[field], parts[field]) {
+                size += text.len();
             }
         }
         let (entry, behind) = entries.split_at_mut_checked(size)?;
         entries = behind;
         let (mut fixed_at, mut end_at, mut text_at) = (1, fixed, head);
-        for (field, (part, side)) in parts.iter().zip(&sides).enumerate() {
-            let bytes = part.unwrap_or_default();
-            entry[0] |= u8::from(part.is_some()) << field;
-            match side.width() {
+        for field in 0..N {
+            let bytes = parts[field].unwrap_or_default();
+            entry[0] |= u8::from(parts[field].is_some()) << field;
+            match widths[field] {
                 Some(width) => {
                     copy_short(&mut entry[fixed_at..fixed_at + bytes.len()], bytes);
                     fixed_at += width;
@@ -154,7 +147,9 @@ pub(super) fn push_entries<const N: usize>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use inlay_types::LogicalType;
     use inlay_types::logical_type::Field;
+    use inlay_types::nested::fixed_width;
     use inlay_types::nested::write::{StructPacker, push_appended, push_sequence};
 
     /// Lists of texts and of numbers of two widths, empty, of different lengths and with NULLs, in any order.
@@ -188,7 +183,8 @@ mod tests {
                     [(Count::Shortest, sizes[0].min(sizes[1])), (Count::Longest, sizes[0].max(sizes[1]))]
                 {
                     let (mut found, mut expected) = (vec![7], vec![7]);
-                    push_entries([left, right], [left_bytes, right_bytes], count, &mut found).unwrap();
+                    let widths = [fixed_width(left), fixed_width(right)];
+                    push_entries(widths, [left_bytes, right_bytes], count, &mut found).unwrap();
                     let pair = |index: usize, out: &mut Vec<u8>| {
                         let part =
                             |field: usize| [left_parts, right_parts][field].get(index).copied().flatten();
@@ -211,9 +207,9 @@ mod tests {
         };
         for len in (0..40).cycle().take(4000) {
             let bytes: Vec<u8> = (0..len).map(|_| byte()).collect();
-            let types = [&LogicalType::Varchar, &LogicalType::SmallInt];
+            let widths = [None, Some(2)];
             for count in [Count::Shortest, Count::Longest] {
-                let _ = push_entries(types, [&bytes, &bytes], count, &mut Vec::new());
+                let _ = push_entries(widths, [&bytes, &bytes], count, &mut Vec::new());
             }
         }
     }

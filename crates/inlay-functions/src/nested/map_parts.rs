@@ -10,6 +10,7 @@ use inlay_kernels::function::kernel;
 use inlay_kernels::resolve::{ArgType, Resolved};
 use inlay_types::LogicalType::{self, Boolean};
 use inlay_types::logical_type::Field;
+use inlay_types::nested::fixed_width;
 use inlay_types::nested::read::{map_lists, map_parts};
 use inlay_types::nested::write::{StructPacker, push_appended};
 use inlay_types::{Result, limits};
@@ -115,13 +116,13 @@ fn resolve_entries(args: &[ArgType]) -> Option<Resolved> {
     ty.check_depth().ok()?;
     let returns = ty.clone();
     let packer = StructPacker::new(&fields);
+    let widths = [fixed_width(&types.0), fixed_width(&types.1)];
     let kernel = kernel(move |args, len, out| {
         each_known(args, &ty, len, out, |args, row, out| {
             let bytes = args.get(0, row).unwrap_or_default();
             if bytes.len() <= SHORT {
                 let (keys, values) = map_lists(bytes);
-                let elements = [&types.0, &types.1];
-                let push = |out: &mut Vec<u8>| push_entries(elements, [keys, values], Count::Shortest, out);
+                let push = |out: &mut Vec<u8>| push_entries(widths, [keys, values], Count::Shortest, out);
                 if out.try_push_with(|out| Ok(push(out).is_some()))? {
                     return Ok(());
                 }

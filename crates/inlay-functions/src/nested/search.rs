@@ -446,11 +446,13 @@ fn zipped_shortly(
     ty: &LogicalType,
     rows: usize,
 ) -> Result<Option<Vector>> {
-    match (lists, elements) {
-        ([a, b], [of_a, of_b]) => zipped_few([a, b], [of_a, of_b], cuts, ty, rows),
-        ([a, b, c], [of_a, of_b, of_c]) => zipped_few([a, b, c], [of_a, of_b, of_c], cuts, ty, rows),
-        _ => Ok(None),
+    if let ([a, b], [of_a, of_b]) = (lists, elements) {
+        return zipped_few([a, b], [of_a, of_b], cuts, ty, rows);
     }
+    if let ([a, b, c], [of_a, of_b, of_c]) = (lists, elements) {
+        return zipped_few([a, b, c], [of_a, of_b, of_c], cuts, ty, rows);
+    }
+    Ok(None)
 }
 
 fn zipped_few<const N: usize>(
@@ -465,14 +467,17 @@ fn zipped_few<const N: usize>(
     if !lists.iter().all(are_short) {
         return Ok(None);
     }
-    let cuts = cuts.map(Vector::flatten);
+    let (widths, cuts) = (elements.map(fixed_width), cuts.map(Vector::flatten));
     let mut output = Output::of_rows(ty, rows);
     for row in 0..rows {
         // A list that is NULL has no elements, and no bytes.
-        let parts = lists.each_ref().map(|list| list.views()[row].bytes(list.heap().buffers()));
+        let mut parts: [&[u8]; N] = [&[]; N];
+        for (part, list) in parts.iter_mut().zip(&lists) {
+            *part = list.views()[row].bytes(list.heap().buffers());
+        }
         let is_cut = cuts.as_ref().is_some_and(|cuts| !cuts.is_null(row) && cuts.values::<u8>()[row] == 1);
         let count = if is_cut { Count::Shortest } else { Count::Longest };
-        if !output.try_push_with(|out| Ok(push_entries(elements, parts, count, out).is_some()))? {
+        if !output.try_push_with(|out| Ok(push_entries(widths, parts, count, out).is_some()))? {
             return Ok(None);
         }
     }

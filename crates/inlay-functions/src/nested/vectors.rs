@@ -261,7 +261,11 @@ fn each_against<M: Measure, const WIDTH: usize>(
         let bytes = view.bytes(heap);
         let numbers = plain_run(bytes, WIDTH).unwrap_or_default().as_chunks::<WIDTH>().0;
         if numbers.len() == wanted.len() {
-            *target = M::of(numbers.iter().map(|raw| number(*raw)).zip(wanted.iter().copied()));
+            let mut sum = M::Sum::default();
+            for (raw, &wanted) in numbers.iter().zip(wanted) {
+                M::add(&mut sum, number(*raw), wanted);
+            }
+            *target = M::finish(sum);
             continue;
         }
         *target = 0.0;

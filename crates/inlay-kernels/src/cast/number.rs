@@ -161,6 +161,10 @@ fn integer_to_integer(
             })
         };
     }
+    // What two columns of different widths mostly meet in.
+    if (input.physical_type(), to.physical()) == (PhysicalType::I32, PhysicalType::I64) {
+        return Some(run_wide(input, to, or_null, out, |v: i32| (i64::from(v), false)));
+    }
     with_carrier!(input.physical_type(), from!())?
 }
 

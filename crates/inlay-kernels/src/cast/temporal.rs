@@ -15,7 +15,8 @@ use inlay_types::LogicalType::{
 };
 use inlay_types::datetime::{
     DATE_INFINITY, MICROS_PER_DAY, MICROS_PER_SECOND, TIMESTAMP_INFINITY, any_infinite_timestamp, day_of,
-    days_of_micros, is_date, is_finite_date, is_finite_timestamp, is_timestamp, write_timestamp_tz,
+    days_of_micros, is_date, is_finite_date, is_finite_timestamp, is_timestamp, micros_of_day,
+    write_timestamp_tz,
 };
 use inlay_types::error::kept_text;
 use inlay_types::limits::Meter;
@@ -346,10 +347,14 @@ pub(super) fn flat_with(
     let narrow = |at: Option<i64>| (at.unwrap_or_default() as i32, at.is_none());
     let (from, one) = (&from, move |at: i64| at);
     if *to != TimestampTz || zone.is_none() {
-        match (from, to) {
-            (Date, _) => return Some(dates_to_moments(input, to, or_null, out)),
-            (Timestamp, Date) => return Some(moments_to_dates(input, or_null, out)),
-            _ => {}
+        if *from == Date {
+            return Some(dates_to_moments(input, to, or_null, out));
+        }
+        if *from == Timestamp && *to == Date {
+            return Some(moments_to_dates(input, or_null, out));
+        }
+        if *from == Timestamp && *to == Time {
+            return Some(moments_to_times(input, or_null, out));
         }
     }
     Some(match (from.physical(), to.physical()) {
@@ -385,6 +390,11 @@ fn moments_to_dates(input: &Vector, or_null: bool, out: &mut Vector) -> Result<(
         out.values_mut::<i32>().iter_mut().zip(moments).for_each(|(day, &at)| *day = day_of(at));
     }
     settle(input, &[], or_null, out)
+}
+
+/// Times of day, of moments that are finite.
+fn moments_to_times(input: &Vector, or_null: bool, out: &mut Vector) -> Result<()> {
+    number::run_wide(input, &Time, or_null, out, |at: i64| (micros_of_day(at), !is_finite_timestamp(at)))
 }
 
 /// Converts row by row; an error is explained in the zone.
@@ -482,7 +492,7 @@ mod tests {
             .chain([TIMESTAMP_INFINITY, 1_700_000_000_123_456])
             .flat_map(|at| [at, -at])
             .collect();
-        let targets = [Timestamp, TimestampS, TimestampMs, TimestampNs, TimestampTz, Date];
+        let targets = [Timestamp, TimestampS, TimestampMs, TimestampNs, TimestampTz, Date, Time];
         for (from, stored) in [
             (Date, days.iter().map(|&day| i64::from(day)).collect::<Vec<i64>>()),
             (Timestamp, moments.clone()),

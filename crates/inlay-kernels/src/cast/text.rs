@@ -12,7 +12,7 @@ use inlay_types::nested::Contents;
 use inlay_types::nested::text::Writer;
 use inlay_types::value::{write_decimal, write_float};
 use inlay_types::view::{HeapBuilder, INLINE_LIMIT};
-use inlay_types::{Buffer, Heap, LogicalType, Native, PhysicalType, Result, Value, Vector, View};
+use inlay_types::{Buffer, Error, Heap, LogicalType, Native, PhysicalType, Result, Value, Vector, View};
 use std::fmt::Write;
 
 /// `input` is a flat VARCHAR vector.
@@ -100,7 +100,7 @@ pub(super) fn to_text(input: &Vector, out: &mut Vector) -> Result<()> {
                 input,
                 |value: $t| {
                     let (word, len) = short_integer(value.into())?;
-                    Some((wide(word), len))
+                    Some(([word, 0], len))
                 },
                 |value, text| write_integer(text, value.into()),
             )
@@ -260,31 +260,23 @@ pub(super) fn ask_for_value(input: &Vector, row: usize, to: &LogicalType) -> Res
     limits::need(text.saturating_mul(copies).saturating_add(parts.saturating_mul(part)))
 }
 
-#[inline(always)]
-fn wide(word: u128) -> [u8; 32] {
-    let mut bytes = [0; 32];
-    bytes[..16].copy_from_slice(&word.to_le_bytes());
-    bytes
-}
-
-/// What [`write_decimal`] writes, for most decimals.
+/// What [`write_decimal`] writes, for decimals of few digits.
 #[inline(always)]
 fn short_decimal(unscaled: i64, scale: u8) -> Option<ShortText> {
-    let (scale, magnitude) = (usize::from(scale), unscaled.unsigned_abs());
-    if scale == 0 || scale > 14 {
+    /// With a point and a sign they are one word.
+    const DIGITS_MAX: usize = 14;
+    let scale = usize::from(scale);
+    if scale == 0 || scale >= DIGITS_MAX {
         return None;
     }
-    let (digits, len) = short_digits(magnitude, scale + 1)?;
-    // The point moves the digits behind it, and the sign all.
-    let (whole, sign) = (8 * (len - scale), usize::from(unscaled < 0));
-    let mut bytes = wide(digits & ((1 << whole) - 1) | u128::from(b'.') << whole);
-    let fraction = len - scale + 1;
-    bytes[fraction..fraction + 16].copy_from_slice(&(digits >> whole).to_le_bytes());
-    if sign == 1 {
-        bytes.copy_within(0..24, 1);
-        bytes[0] = b'-';
-    }
-    Some((bytes, len + 1 + sign))
+    let (digits, len) =
+        short_digits(unscaled.unsigned_abs(), scale + 1).filter(|(_, len)| *len <= DIGITS_MAX)?;
+    let whole = 8 * (len - scale);
+    let word = digits & ((1 << whole) - 1) | u128::from(b'.') << whole | digits >> whole << (whole + 8);
+    Some(match unscaled < 0 {
+        true => ([word << 8 | u128::from(b'-'), 0], len + 2),
+        false => ([word, 0], len + 1),
+    })
 }
 
 /// The text of each value that is not NULL: as `short` makes it, or as `write` appends it.
@@ -302,11 +294,16 @@ fn shown_shortly<T: Native>(
             continue;
         }
         let view = match short(value) {
-            Some((bytes, len)) if len <= INLINE_LIMIT => {
-                let word = bytes.first_chunk().map_or(0, |word| u128::from_le_bytes(*word));
-                View::of_short_word(word, len)
-            }
-            Some((bytes, len)) => heap.push(&bytes[..len]),
+            Some(([word, _], len)) if len <= INLINE_LIMIT => View::of_short_word(word, len),
+            Some((words, len)) => heap.push_with(|out| {
+                // What is behind the text is taken back: to copy so many bytes needs no call.
+                let end = out.len() + len;
+                for word in words {
+                    out.extend_from_slice(&word.to_le_bytes());
+                }
+                out.truncate(end);
+                Ok::<(), Error>(())
+            })?,
             None => {
                 text.clear();
                 write(value, &mut text);

@@ -37,6 +37,12 @@ impl<'a> Sequence<'a> {
     /// The packed elements of type `element`.
     #[inline]
     pub fn new(element: &LogicalType, bytes: &'a [u8]) -> Self {
+        Self::of_width(fixed_width(element), bytes)
+    }
+
+    /// The packed elements of a type of this width, if it has one.
+    #[inline]
+    pub fn of_width(width: Option<usize>, bytes: &'a [u8]) -> Self {
         let header = u32_at(bytes, 0);
         let mut count = (header & !HAS_NULLS) as usize;
         // Each element takes at least a bit.
@@ -44,7 +50,6 @@ impl<'a> Sequence<'a> {
         let validity_size = if header & HAS_NULLS == 0 { 0 } else { count.div_ceil(8) };
         let validity = (validity_size > 0).then(|| part(bytes, 4, 4 + validity_size));
         let rest = part(bytes, 4 + validity_size, bytes.len());
-        let width = fixed_width(element);
         match width {
             Some(width) => count = count.min(rest.len() / width),
             None => count = count.min(rest.len() / 4),
@@ -98,7 +103,7 @@ impl<'a> Sequence<'a> {
     /// Elements without fixed width, none of which is NULL: their ends, and all their bytes.
     #[inline]
     pub fn plain_texts(&self) -> Option<(&'a [[u8; 4]], &'a [u8])> {
-        (self.width.is_none() && self.validity.is_none()).then(|| (self.ends.as_chunks().0, self.data))
+        (self.width.is_none() && self.validity.is_none()).then_some((self.ends.as_chunks().0, self.data))
     }
 
     /// All elements of fixed width, back to back.
