@@ -163,7 +163,8 @@ def test_a_value_that_does_not_fit_is_named(con: inlay.Connection, tmp_path: Pat
 def test_dates_and_times_are_read_however_they_are_written(con: inlay.Connection, tmp_path: Path) -> None:
     script = """CREATE TABLE t (d DATE, t DATETIME);
         INSERT INTO t VALUES ('2024-02-29', '2024-02-29 23:59:59'), ('0001-01-01', '0001-01-01T00:00:00'),
-            ('9999-12-31', '2024-01-02 03:04:05.678901'), (86400, '2024-01-02'), (-0.5, 0.25), (' 2024-01-02 ', -1.5);"""
+            ('9999-12-31', '2024-01-02 03:04:05.678901'), (86400, '2024-01-02'), (-0.5, 0.25),
+            (' 2024-01-02 ', -1.5);"""
     con.execute(f"ATTACH '{made(tmp_path / 'd.db', script)}' AS f")
     at, day = datetime.datetime, datetime.date
     assert con.execute("SELECT * FROM f.t").fetchall() == [
