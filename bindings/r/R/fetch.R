@@ -1,6 +1,8 @@
 #' @include result.R
 NULL
 
+NO_ROWS <- "the statement gives no rows; dbExecute() and dbSendStatement() are for those"
+
 count_wish <- function(n) {
   if (!is.numeric(n) || length(n) != 1L || is.na(n) || (n < 0 && n != -1) || (is.finite(n) && n != trunc(n))) {
     fail("`n` is a whole number of rows, or -1 or Inf for all")
@@ -16,9 +18,7 @@ rows_of <- function(res, at) {
   state$runs[[at]]$rows
 }
 
-fetch_part <- function(res, run, from, count) {
-  .Call(C_fetch, res@conn@handle, run$handle, from, count, bigint_code(res@conn), res@conn@timezone_out)
-}
+fetch_part <- function(conn, run, from, count) .Call(C_fetch, conn@handle, run$handle, from, count, bigint_code(conn), conn@timezone_out)
 
 # Values of the same columns, one behind the other.
 joined <- function(parts) {
@@ -45,7 +45,7 @@ setMethod("dbFetch", "inlay_result", function(res, n = -1, ...) {
   if (!state$is_bound) fail("the statement has parameters: bind them by dbBind()")
   wanted <- count_wish(n)
   if (!has_rows(state)) {
-    if (length(state$runs) > 0L) warning("the statement gives no rows; dbExecute() and dbSendStatement() are for those", call. = FALSE)
+    if (length(state$runs) > 0L) warning(NO_ROWS, call. = FALSE)
     return(data.frame())
   }
   parts <- list()
@@ -53,7 +53,7 @@ setMethod("dbFetch", "inlay_result", function(res, n = -1, ...) {
     at <- state$at
     from <- state$runs[[at]]$from
     count <- min(rows_of(res, at) - from, wanted)
-    parts[[length(parts) + 1L]] <- fetch_part(res, state$runs[[at]], from, count)
+    parts[[length(parts) + 1L]] <- fetch_part(res@conn, state$runs[[at]], from, count)
     state$runs[[at]]$from <- from + count
     state$fetched <- state$fetched + count
     wanted <- wanted - count
@@ -91,11 +91,32 @@ setMethod("dbColumnInfo", "inlay_result", function(res, ...) {
   if (!state$is_bound) fail("the columns are known when the parameters are bound by dbBind()")
   if (!has_rows(state)) return(data.frame(name = character(), type = character(), .sql_type = character()))
   types <- .Call(C_column_types, state$runs[[1L]]$handle)
-  empty <- fetch_part(res, state$runs[[1L]], 0, 0)
+  empty <- fetch_part(res@conn, state$runs[[1L]], 0, 0)
   data.frame(name = names(types), type = unname(vapply(empty, function(x) class(x)[[1L]], "")), .sql_type = unname(types))
 })
 
 setMethod("dbGetInfo", "inlay_result", function(dbObj, ...) {
   state <- valid(dbObj)
   list(statement = dbObj@sql, row.count = state$fetched, rows.affected = state$affected, has.completed = dbHasCompleted(dbObj))
+})
+
+# All rows of one query, without a result in between.
+setMethod("dbGetQuery", c("inlay_connection", "character"), function(conn, statement, ..., params = NULL, n = -1L) {
+  if (is.null(params) && count_wish(n) == Inf) {
+    sql <- checked_sql(conn, statement)
+    query <- prepared(conn, sql)
+    if (is.null(query) || length(.Call(C_parameter_names, query)) == 0L) {
+      run <- .Call(C_execute, conn@handle, query, sql, TRUE)
+      on.exit({
+        .Call(C_free_handle, run$handle, "result")
+        .Call(C_free_handle, query, "statement")
+      })
+      if (run$kind == 1L) return(fetch_part(conn, run, 0, run$rows))
+      warning(NO_ROWS, call. = FALSE)
+      return(data.frame())
+    }
+  }
+  res <- send(conn, statement, params, FALSE)
+  on.exit(dbClearResult(res))
+  dbFetch(res, n = n)
 })

@@ -156,32 +156,48 @@ typedef struct {
   inlay_connection *connection;
   inlay_statement *statement;
   const char *sql;
+  int is_whole; /* whether all rows are computed */
   inlay_result *result;
   size_t rows;
 } execution;
 
-static inlay_status execute_work(void *data, inlay_error **error) {
-  execution *it = data;
-  if (it->statement != NULL) return inlay_statement_query(it->statement, &it->result, error);
-  return inlay_query(it->connection, it->sql, &it->result, error);
-}
-
-/* Runs a statement that was prepared, or the statements of a text; gives the result. */
-SEXP execute(SEXP connection, SEXP statement, SEXP sql) {
-  frames_drain();
-  execution it = {.connection = connection_of(connection)};
-  if (statement != R_NilValue) it.statement = statement_of(statement);
-  else it.sql = CHAR(STRING_ELT(sql, 0));
-  SEXP handle = PROTECT(handle_of(NULL, free_result));
-  run(it.connection, execute_work, &it);
-  R_SetExternalPtrAddr(handle, it.result);
-  UNPROTECT(1);
-  return handle;
-}
-
 static inlay_status count_work(void *data, inlay_error **error) {
   execution *it = data;
-  return inlay_result_row_count(it->result, &it->rows, error);
+  inlay_status status = inlay_result_row_count(it->result, &it->rows, error);
+  return status == INLAY_OK ? vectors_find(it->result, error) : status;
+}
+
+static inlay_status execute_work(void *data, inlay_error **error) {
+  execution *it = data;
+  inlay_status status = it->statement != NULL ? inlay_statement_query(it->statement, &it->result, error)
+                                              : inlay_query(it->connection, it->sql, &it->result, error);
+  if (status != INLAY_OK || !it->is_whole || inlay_result_get_kind(it->result) != INLAY_RESULT_ROWS) return status;
+  status = count_work(it, error);
+  if (status != INLAY_OK) inlay_result_release(&it->result);
+  return status;
+}
+
+/* Runs a statement that was prepared, or the statements of a text. Gives the handle of the result, its kind, how many rows were
+ * changed, and how many there are: NA where they are not computed yet. */
+SEXP execute(SEXP connection, SEXP statement, SEXP sql, SEXP is_whole) {
+  static const char *names[] = {"handle", "kind", "changed", "rows", "from", ""};
+  frames_drain();
+  execution it = {.connection = connection_of(connection), .is_whole = Rf_asLogical(is_whole)};
+  if (statement != R_NilValue) it.statement = statement_of(statement);
+  else it.sql = CHAR(STRING_ELT(sql, 0));
+  SEXP answer = PROTECT(Rf_mkNamed(VECSXP, names));
+  SEXP handle = handle_of(NULL, free_result);
+  SET_VECTOR_ELT(answer, 0, handle);
+  run(it.connection, execute_work, &it);
+  R_SetExternalPtrAddr(handle, it.result);
+  const inlay_result_kind kind = inlay_result_get_kind(it.result);
+  const int is_counted = it.is_whole && kind == INLAY_RESULT_ROWS;
+  SET_VECTOR_ELT(answer, 1, Rf_ScalarInteger((int)kind));
+  SET_VECTOR_ELT(answer, 2, Rf_ScalarReal((double)inlay_result_changed_rows(it.result)));
+  SET_VECTOR_ELT(answer, 3, Rf_ScalarReal(is_counted ? (double)it.rows : NA_REAL));
+  SET_VECTOR_ELT(answer, 4, Rf_ScalarReal(0));
+  UNPROTECT(1);
+  return answer;
 }
 
 /* Computes all rows; gives how many there are. */
@@ -189,17 +205,6 @@ SEXP result_rows(SEXP connection, SEXP handle) {
   execution it = {.result = result_of(handle)};
   run(connection_of(connection), count_work, &it);
   return Rf_ScalarReal((double)it.rows);
-}
-
-SEXP result_info(SEXP handle) {
-  static const char *names[] = {"kind", "command", "changed", ""};
-  inlay_result *result = result_of(handle);
-  SEXP info = PROTECT(Rf_mkNamed(VECSXP, names));
-  SET_VECTOR_ELT(info, 0, Rf_ScalarInteger((int)inlay_result_get_kind(result)));
-  SET_VECTOR_ELT(info, 1, text_or_na(inlay_result_command(result)));
-  SET_VECTOR_ELT(info, 2, Rf_ScalarReal((double)inlay_result_changed_rows(result)));
-  UNPROTECT(1);
-  return info;
 }
 
 /* ---- Columns ---- */
@@ -264,6 +269,7 @@ SEXP fetch(SEXP connection, SEXP handle, SEXP from, SEXP count, SEXP bigint, SEX
     if (vector_of(form) != VECSXP) dress(vector, form, type, &wishes);
     UNPROTECT(1);
   }
+  vectors_load(frame);
   Rf_setAttrib(frame, R_NamesSymbol, PROTECT(column_names(result)));
   make_frame(frame, rows);
   UNPROTECT(2);

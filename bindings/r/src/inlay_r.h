@@ -66,6 +66,10 @@ void make_frame(SEXP list, R_xlen_t rows);
 /* vectors.c: columns as ALTREP vectors. */
 void vectors_init(DllInfo *dll);
 SEXP column_vector(SEXP connection, inlay_result *result, size_t column, form form, R_xlen_t from, R_xlen_t count);
+/* Finds the columns of a result that R may read where they are; on any thread. */
+inlay_status vectors_find(inlay_result *result, inlay_error **error);
+/* Has vectors of a frame point to what was found, so that a pointer is there for who looks for one. */
+void vectors_load(SEXP frame);
 /* Has all vectors of a connection let go of it, so that its file can be closed. */
 void vectors_detach(uint64_t session);
 
