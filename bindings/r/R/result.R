@@ -3,9 +3,9 @@ NULL
 
 # What a result is lies in `state`:
 #   conn, sql, statement (NULL for a text of several), parameters (their names)
-#   runs      a list of what each run gave: handle, rows (NA before they are computed), from (the next row)
+#   runs      a list of what each run gave: handle, rows (NA before all are computed), from (the next row), reader (if it is read in pieces)
 #   at        the run that is read
-#   affected, fetched, is_bound, id
+#   affected, fetched, is_bound, is_complete, id
 setClass("inlay_result", contains = "DBIResult", slots = c(conn = "inlay_connection", sql = "character", state = "environment"))
 
 setMethod("show", "inlay_result", function(object) {
@@ -71,10 +71,17 @@ valid <- function(res) {
   res@state
 }
 
-clear <- function(state) {
-  for (run in state$runs) .Call(C_free_handle, run$handle, "result")
-  .Call(C_free_handle, state$statement, "statement")
+free_runs <- function(state) {
+  for (run in state$runs) {
+    .Call(C_end_pieces, run$reader)
+    .Call(C_free_handle, run$handle, "result")
+  }
   state$runs <- list()
+}
+
+clear <- function(state) {
+  free_runs(state)
+  .Call(C_free_handle, state$statement, "statement")
   state$is_valid <- FALSE
   if (!is.null(state$id)) rm(list = state$id, envir = state$open)
 }
@@ -124,8 +131,8 @@ bind <- function(res, params) {
   values <- lapply(ordered(as.list(params), state$parameters), parameter)
   rows <- unique(lengths(values))
   if (length(rows) > 1L) fail("all parameters need the same number of values, there are ", paste(rows, collapse = " and "))
-  for (run in state$runs) .Call(C_free_handle, run$handle, "result")
-  state$runs <- list()
+  free_runs(state)
+  state$is_complete <- FALSE
   state$at <- 1L
   state$fetched <- 0
   state$affected <- NA_real_

@@ -59,11 +59,6 @@ static SEXP handle_of(void *pointer, R_CFinalizer_t free) {
   return handle;
 }
 
-SEXP result_handle(inlay_result *result, SEXP connection) {
-  (void)connection;
-  return handle_of(result, free_result);
-}
-
 SEXP is_open(SEXP handle) { return Rf_ScalarLogical(TYPEOF(handle) == EXTPTRSXP && R_ExternalPtrAddr(handle) != NULL); }
 
 /* settings: a character vector with names. */
@@ -272,6 +267,25 @@ SEXP fetch(SEXP connection, SEXP handle, SEXP from, SEXP count, SEXP bigint, SEX
   vectors_load(frame);
   Rf_setAttrib(frame, R_NamesSymbol, PROTECT(column_names(result)));
   make_frame(frame, rows);
+  UNPROTECT(2);
+  return frame;
+}
+
+/* The columns without rows, and without computing any. */
+SEXP empty_frame(SEXP handle, SEXP bigint, SEXP zone) {
+  inlay_result *result = result_of(handle);
+  const wishes wishes = wishes_of(bigint, zone);
+  const size_t columns = inlay_result_column_count(result);
+  SEXP frame = PROTECT(Rf_allocVector(VECSXP, (R_xlen_t)columns));
+  for (size_t i = 0; i < columns; i++) {
+    SEXP keeper;
+    const inlay_type *type = type_of(result, i, &keeper);
+    PROTECT(keeper);
+    SET_VECTOR_ELT(frame, (R_xlen_t)i, empty_of(type, &wishes));
+    UNPROTECT(1);
+  }
+  Rf_setAttrib(frame, R_NamesSymbol, PROTECT(column_names(result)));
+  make_frame(frame, 0);
   UNPROTECT(2);
   return frame;
 }
