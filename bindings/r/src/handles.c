@@ -83,6 +83,7 @@ SEXP connect_database(SEXP database) {
   inlay_error *error = NULL;
   inlay_connection *connection = NULL;
   SEXP handle = PROTECT(handle_of(NULL, free_connection));
+  R_SetExternalPtrProtected(handle, database);
   if (inlay_connect(database_of(database), &connection, &error) != INLAY_OK) raise_error(&error);
   R_SetExternalPtrAddr(handle, connection);
   UNPROTECT(1);
@@ -177,13 +178,23 @@ static inlay_status execute_work(void *data, inlay_error **error) {
 SEXP execute(SEXP connection, SEXP statement, SEXP sql, SEXP is_whole) {
   static const char *names[] = {"handle", "kind", "changed", "rows", "from", ""};
   frames_drain();
+  vectors_collect(R_ExternalPtrProtected(connection));
   execution it = {.connection = connection_of(connection), .is_whole = Rf_asLogical(is_whole)};
   if (statement != R_NilValue) it.statement = statement_of(statement);
   else it.sql = CHAR(STRING_ELT(sql, 0));
   SEXP answer = PROTECT(Rf_mkNamed(VECSXP, names));
   SEXP handle = handle_of(NULL, free_result);
   SET_VECTOR_ELT(answer, 0, handle);
-  run(it.connection, execute_work, &it);
+  inlay_error *error = NULL;
+  int is_interrupted = 0;
+  inlay_status status = run_quietly(it.connection, execute_work, &it, &error, &is_interrupted);
+  if (status == INLAY_ERROR_OUT_OF_MEMORY && it.statement != NULL && !inlay_in_transaction(it.connection)) {
+    /* One statement by itself did nothing: once more, without what only waits to be collected. */
+    inlay_error_free(&error);
+    R_gc();
+    status = run_quietly(it.connection, execute_work, &it, &error, &is_interrupted);
+  }
+  if (status != INLAY_OK) raise_run(&error, is_interrupted);
   R_SetExternalPtrAddr(handle, it.result);
   const inlay_result_kind kind = inlay_result_get_kind(it.result);
   const int is_counted = it.is_whole && kind == INLAY_RESULT_ROWS;

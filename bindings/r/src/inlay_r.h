@@ -69,6 +69,8 @@ SEXP column_vector(SEXP connection, inlay_result *result, size_t column, form fo
 inlay_status vectors_find(inlay_result *result, inlay_error **error);
 /* Has vectors of a frame point to what was found, so that a pointer is there for who looks for one. */
 void vectors_load(SEXP frame);
+/* Collects garbage where the engine holds much: R does not know how large its vectors are. */
+void vectors_collect(SEXP database);
 /* Has all vectors of a connection let go of it, so that its file can be closed. */
 void vectors_detach(uint64_t session);
 

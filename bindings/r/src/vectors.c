@@ -365,6 +365,17 @@ void vectors_load(SEXP frame) {
   }
 }
 
+#define MUCH_BYTES (128.0 * 1024 * 1024)
+
+/* When twice as much is held as after the last collection. */
+void vectors_collect(SEXP database) {
+  static double limit_bytes = MUCH_BYTES;
+  inlay_database *it = R_ExternalPtrAddr(database);
+  if (columns == NULL || it == NULL || (double)inlay_database_memory_used(it) < limit_bytes) return;
+  R_gc();
+  limit_bytes = 2 * (double)inlay_database_memory_used(it) + MUCH_BYTES;
+}
+
 /* A column of a result keeps the session, and by it the file. What is still to be read moves to a chunk, which
  * keeps its own memory alone. */
 static void detach(column *it) {
