@@ -36,8 +36,8 @@ inlay_interrupt <- function(conn) invisible(.Call(C_interrupt_connection, conn@h
 
 # Runs statements without results.
 run_sql <- function(conn, sql) {
-  result <- .Call(C_execute, conn@handle, NULL, enc2utf8(sql))
-  .Call(C_free_handle, result, "result")
+  run <- .Call(C_execute, conn@handle, NULL, enc2utf8(sql), FALSE)
+  .Call(C_free_handle, run$handle, "result")
   invisible()
 }
 

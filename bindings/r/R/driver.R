@@ -11,8 +11,8 @@ bigint_wish <- function(bigint) {
 }
 
 zone_wish <- function(zone) {
-  if (is.null(zone)) return("")
-  if (!is.character(zone) || length(zone) != 1L || is.na(zone)) fail("`timezone_out` is the name of a time zone, or \"\" for R's own")
+  if (is.null(zone) || identical(zone, "local")) return("")
+  if (!is.character(zone) || length(zone) != 1L || is.na(zone)) fail("`timezone_out` is the name of a time zone, or \"local\" for R's own")
   if (!zone %in% c("", "UTC", "GMT") && !zone %in% OlsonNames()) fail("`timezone_out`: there is no time zone \"", zone, "\"")
   zone
 }
@@ -26,7 +26,7 @@ factor_wish <- function(factors) {
 
 setClass("inlay_driver", contains = "DBIDriver", slots = c(dbdir = "character", bigint = "character", timezone_out = "character", factors = "character"))
 
-inlay <- function(dbdir = ":memory:", bigint = "integer64", timezone_out = NULL, factors = "enum") {
+inlay <- function(dbdir = ":memory:", bigint = "integer64", timezone_out = "local", factors = "enum") {
   new("inlay_driver", dbdir = dbdir, bigint = bigint_wish(bigint), timezone_out = zone_wish(timezone_out), factors = factor_wish(factors))
 }
 

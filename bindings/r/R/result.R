@@ -3,19 +3,30 @@ NULL
 
 # What a result is lies in `state`:
 #   conn, sql, statement (NULL for a text of several), parameters (their names)
-#   runs      a list of what each run gave: handle, rows (NA before they are computed), from (the next row)
+#   runs      a list of what each run gave: handle, rows (NA before all are computed), from (the next row), reader (if it is read in pieces)
 #   at        the run that is read
-#   affected, fetched, is_bound, id
+#   affected, fetched, is_bound, is_complete, id
 setClass("inlay_result", contains = "DBIResult", slots = c(conn = "inlay_connection", sql = "character", state = "environment"))
 
 setMethod("show", "inlay_result", function(object) {
   cat("<inlay_result>\n  SQL  ", object@sql, "\n", if (!dbIsValid(object)) "  CLEARED\n", sep = "")
 })
 
-send <- function(conn, statement, params, is_statement) {
+# The statement; NULL for a text of several, which are run as they are.
+prepared <- function(conn, sql) {
+  tryCatch(.Call(C_prepare, conn@handle, sql), inlay_error_invalid_argument = function(error) {
+    if (startsWith(error$text, "prepare takes exactly one statement, not ")) NULL else stop(error)
+  })
+}
+
+checked_sql <- function(conn, statement) {
   if (!dbIsValid(conn)) fail("the connection is closed")
   if (!is.character(statement) || length(statement) != 1L || is.na(statement)) fail("a statement is one string")
-  sql <- enc2utf8(as.character(statement))
+  enc2utf8(as.character(statement))
+}
+
+send <- function(conn, statement, params, is_statement) {
+  sql <- checked_sql(conn, statement)
   state <- new.env(parent = emptyenv())
   state$runs <- list()
   state$at <- 1L
@@ -24,10 +35,7 @@ send <- function(conn, statement, params, is_statement) {
   state$is_bound <- FALSE
   state$is_valid <- TRUE
   state$is_statement <- is_statement
-  state$statement <- tryCatch(.Call(C_prepare, conn@handle, sql), inlay_error_invalid_argument = function(error) {
-    if (!is.null(params) || !startsWith(error$text, "prepare takes exactly one statement, not ")) stop(error)
-    NULL
-  })
+  state$statement <- prepared(conn, sql)
   state$parameters <- if (is.null(state$statement)) character() else .Call(C_parameter_names, state$statement)
   result <- new("inlay_result", conn = conn, sql = sql, state = state)
   if (!is.null(params)) {
@@ -46,10 +54,9 @@ send <- function(conn, statement, params, is_statement) {
 }
 
 execute_once <- function(conn, state, sql) {
-  handle <- .Call(C_execute, conn@handle, state$statement, sql)
-  info <- .Call(C_result_info, handle)
-  state$runs[[length(state$runs) + 1L]] <- list(handle = handle, kind = info$kind, rows = NA_real_, from = 0)
-  changed <- max(info$changed, 0)
+  run <- .Call(C_execute, conn@handle, state$statement, sql, FALSE)
+  state$runs[[length(state$runs) + 1L]] <- run
+  changed <- max(run$changed, 0)
   state$affected <- if (is.na(state$affected)) changed else state$affected + changed
 }
 
@@ -64,10 +71,17 @@ valid <- function(res) {
   res@state
 }
 
-clear <- function(state) {
-  for (run in state$runs) .Call(C_free_handle, run$handle, "result")
-  .Call(C_free_handle, state$statement, "statement")
+free_runs <- function(state) {
+  for (run in state$runs) {
+    .Call(C_end_pieces, run$reader)
+    .Call(C_free_handle, run$handle, "result")
+  }
   state$runs <- list()
+}
+
+clear <- function(state) {
+  free_runs(state)
+  .Call(C_free_handle, state$statement, "statement")
   state$is_valid <- FALSE
   if (!is.null(state$id)) rm(list = state$id, envir = state$open)
 }
@@ -117,8 +131,8 @@ bind <- function(res, params) {
   values <- lapply(ordered(as.list(params), state$parameters), parameter)
   rows <- unique(lengths(values))
   if (length(rows) > 1L) fail("all parameters need the same number of values, there are ", paste(rows, collapse = " and "))
-  for (run in state$runs) .Call(C_free_handle, run$handle, "result")
-  state$runs <- list()
+  free_runs(state)
+  state$is_complete <- FALSE
   state$at <- 1L
   state$fetched <- 0
   state$affected <- NA_real_

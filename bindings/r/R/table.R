@@ -38,7 +38,9 @@ setMethod("dbListObjects", c("inlay_connection", "ANY"), function(conn, prefix =
     frame[c("table", "is_prefix")]
   }
   if (is.null(prefix)) {
-    schemas <- lapply(unique(tables$table_schema), function(schema) Id(schema = schema))
+    schemas <- dbGetQuery(conn, "SELECT DISTINCT schema_name FROM information_schema.schemata
+      WHERE schema_name NOT IN ('information_schema', 'pg_catalog') ORDER BY 1")$schema_name
+    schemas <- lapply(schemas, function(schema) Id(schema = schema))
     return(rbind(ids(lapply(unique(tables$table_name), function(table) Id(table = table)), FALSE), ids(schemas, TRUE)))
   }
   schema <- if (is(prefix, "Id")) prefix@name[["schema"]] else as.character(prefix)
@@ -83,9 +85,9 @@ create_table <- function(conn, name, fields, temporary) {
 utc_where_no_zone <- function(conn, name, value) {
   moments <- names(value)[vapply(value, inherits, NA, "POSIXct")]
   if (length(moments) == 0L) return(value)
-  result <- .Call(C_execute, conn@handle, NULL, paste0("SELECT * FROM ", enc2utf8(as.character(dbQuoteIdentifier(conn, name))), " LIMIT 0"))
-  types <- .Call(C_column_types, result)
-  .Call(C_free_handle, result, "result")
+  run <- .Call(C_execute, conn@handle, NULL, paste0("SELECT * FROM ", enc2utf8(as.character(dbQuoteIdentifier(conn, name))), " LIMIT 0"), FALSE)
+  types <- .Call(C_column_types, run$handle)
+  .Call(C_free_handle, run$handle, "result")
   names(types) <- tolower(names(types))
   for (column in moments) {
     if (types[tolower(column)] %in% c("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS")) class(value[[column]]) <- c("inlay_utc", class(value[[column]]))

@@ -226,11 +226,26 @@ static int is_utf8(const unsigned char *text, size_t size) {
   return 1;
 }
 
+static int is_ascii(const char *text, size_t size) {
+  uint64_t all = 0, word;
+  size_t i = 0;
+  for (; i + 8 <= size; i += 8) {
+    memcpy(&word, text + i, 8);
+    all |= word;
+  }
+  for (; i < size; i++) all |= (unsigned char)text[i];
+  return (all & UINT64_C(0x8080808080808080)) == 0;
+}
+
 /* The text in UTF-8; an error names the column and the row. */
 static const char *utf8(const target *to, SEXP text, R_xlen_t row, size_t *size) {
-  const cetype_t encoding = Rf_getCharCE(text);
-  const char *it = encoding == CE_LATIN1 ? Rf_translateCharUTF8(text) : CHAR(text);
-  *size = strlen(it);
+  const char *it = CHAR(text);
+  *size = (size_t)LENGTH(text);
+  if (is_ascii(it, *size)) return it;
+  if (Rf_getCharCE(text) == CE_LATIN1) {
+    it = Rf_translateCharUTF8(text);
+    *size = strlen(it);
+  }
   if (!is_utf8((const unsigned char *)it, *size))
     Rf_error("column \"%s\", row %.0f: the text is not valid UTF-8; mark its encoding (Encoding(x) <- \"latin1\") or convert it by iconv()",
              to->name, (double)row + 1);
@@ -256,9 +271,10 @@ static void texts(target *to, R_xlen_t first) {
   int64_t *ends = own(it, 1, (size_t)(to->count + first) + 1, sizeof *ends);
   size_t room = 64, used = 0;
   own(it, 2, room, 1);
+  const SEXP *elements = DATAPTR_OR_NULL(to->values);
   for (R_xlen_t i = 0; i < to->count; i++) {
     const void *top = vmaxget();
-    SEXP text = STRING_ELT(to->values, i);
+    SEXP text = elements != NULL ? elements[i] : STRING_ELT(to->values, i);
     if (text == NA_STRING) {
       set_null(to->array, i + first);
     } else {

@@ -59,11 +59,6 @@ static SEXP handle_of(void *pointer, R_CFinalizer_t free) {
   return handle;
 }
 
-SEXP result_handle(inlay_result *result, SEXP connection) {
-  (void)connection;
-  return handle_of(result, free_result);
-}
-
 SEXP is_open(SEXP handle) { return Rf_ScalarLogical(TYPEOF(handle) == EXTPTRSXP && R_ExternalPtrAddr(handle) != NULL); }
 
 /* settings: a character vector with names. */
@@ -88,6 +83,7 @@ SEXP connect_database(SEXP database) {
   inlay_error *error = NULL;
   inlay_connection *connection = NULL;
   SEXP handle = PROTECT(handle_of(NULL, free_connection));
+  R_SetExternalPtrProtected(handle, database);
   if (inlay_connect(database_of(database), &connection, &error) != INLAY_OK) raise_error(&error);
   R_SetExternalPtrAddr(handle, connection);
   UNPROTECT(1);
@@ -156,32 +152,58 @@ typedef struct {
   inlay_connection *connection;
   inlay_statement *statement;
   const char *sql;
+  int is_whole; /* whether all rows are computed */
   inlay_result *result;
   size_t rows;
 } execution;
 
-static inlay_status execute_work(void *data, inlay_error **error) {
-  execution *it = data;
-  if (it->statement != NULL) return inlay_statement_query(it->statement, &it->result, error);
-  return inlay_query(it->connection, it->sql, &it->result, error);
-}
-
-/* Runs a statement that was prepared, or the statements of a text; gives the result. */
-SEXP execute(SEXP connection, SEXP statement, SEXP sql) {
-  frames_drain();
-  execution it = {.connection = connection_of(connection)};
-  if (statement != R_NilValue) it.statement = statement_of(statement);
-  else it.sql = CHAR(STRING_ELT(sql, 0));
-  SEXP handle = PROTECT(handle_of(NULL, free_result));
-  run(it.connection, execute_work, &it);
-  R_SetExternalPtrAddr(handle, it.result);
-  UNPROTECT(1);
-  return handle;
-}
-
 static inlay_status count_work(void *data, inlay_error **error) {
   execution *it = data;
-  return inlay_result_row_count(it->result, &it->rows, error);
+  inlay_status status = inlay_result_row_count(it->result, &it->rows, error);
+  return status == INLAY_OK ? vectors_find(it->result, error) : status;
+}
+
+static inlay_status execute_work(void *data, inlay_error **error) {
+  execution *it = data;
+  inlay_status status = it->statement != NULL ? inlay_statement_query(it->statement, &it->result, error)
+                                              : inlay_query(it->connection, it->sql, &it->result, error);
+  if (status != INLAY_OK || !it->is_whole || inlay_result_get_kind(it->result) != INLAY_RESULT_ROWS) return status;
+  status = count_work(it, error);
+  if (status != INLAY_OK) inlay_result_release(&it->result);
+  return status;
+}
+
+/* Runs a statement that was prepared, or the statements of a text. Gives the handle of the result, its kind, how many rows were
+ * changed, and how many there are: NA where they are not computed yet. */
+SEXP execute(SEXP connection, SEXP statement, SEXP sql, SEXP is_whole) {
+  static const char *names[] = {"handle", "kind", "changed", "rows", "from", ""};
+  frames_drain();
+  vectors_collect(R_ExternalPtrProtected(connection));
+  execution it = {.connection = connection_of(connection), .is_whole = Rf_asLogical(is_whole)};
+  if (statement != R_NilValue) it.statement = statement_of(statement);
+  else it.sql = CHAR(STRING_ELT(sql, 0));
+  SEXP answer = PROTECT(Rf_mkNamed(VECSXP, names));
+  SEXP handle = handle_of(NULL, free_result);
+  SET_VECTOR_ELT(answer, 0, handle);
+  inlay_error *error = NULL;
+  int is_interrupted = 0;
+  inlay_status status = run_quietly(it.connection, execute_work, &it, &error, &is_interrupted);
+  if (status == INLAY_ERROR_OUT_OF_MEMORY && it.statement != NULL && !inlay_in_transaction(it.connection)) {
+    /* One statement by itself did nothing: once more, without what only waits to be collected. */
+    inlay_error_free(&error);
+    R_gc();
+    status = run_quietly(it.connection, execute_work, &it, &error, &is_interrupted);
+  }
+  if (status != INLAY_OK) raise_run(&error, is_interrupted);
+  R_SetExternalPtrAddr(handle, it.result);
+  const inlay_result_kind kind = inlay_result_get_kind(it.result);
+  const int is_counted = it.is_whole && kind == INLAY_RESULT_ROWS;
+  SET_VECTOR_ELT(answer, 1, Rf_ScalarInteger((int)kind));
+  SET_VECTOR_ELT(answer, 2, Rf_ScalarReal((double)inlay_result_changed_rows(it.result)));
+  SET_VECTOR_ELT(answer, 3, Rf_ScalarReal(is_counted ? (double)it.rows : NA_REAL));
+  SET_VECTOR_ELT(answer, 4, Rf_ScalarReal(0));
+  UNPROTECT(1);
+  return answer;
 }
 
 /* Computes all rows; gives how many there are. */
@@ -189,17 +211,6 @@ SEXP result_rows(SEXP connection, SEXP handle) {
   execution it = {.result = result_of(handle)};
   run(connection_of(connection), count_work, &it);
   return Rf_ScalarReal((double)it.rows);
-}
-
-SEXP result_info(SEXP handle) {
-  static const char *names[] = {"kind", "command", "changed", ""};
-  inlay_result *result = result_of(handle);
-  SEXP info = PROTECT(Rf_mkNamed(VECSXP, names));
-  SET_VECTOR_ELT(info, 0, Rf_ScalarInteger((int)inlay_result_get_kind(result)));
-  SET_VECTOR_ELT(info, 1, text_or_na(inlay_result_command(result)));
-  SET_VECTOR_ELT(info, 2, Rf_ScalarReal((double)inlay_result_changed_rows(result)));
-  UNPROTECT(1);
-  return info;
 }
 
 /* ---- Columns ---- */
@@ -264,8 +275,28 @@ SEXP fetch(SEXP connection, SEXP handle, SEXP from, SEXP count, SEXP bigint, SEX
     if (vector_of(form) != VECSXP) dress(vector, form, type, &wishes);
     UNPROTECT(1);
   }
+  vectors_load(frame);
   Rf_setAttrib(frame, R_NamesSymbol, PROTECT(column_names(result)));
   make_frame(frame, rows);
+  UNPROTECT(2);
+  return frame;
+}
+
+/* The columns without rows, and without computing any. */
+SEXP empty_frame(SEXP handle, SEXP bigint, SEXP zone) {
+  inlay_result *result = result_of(handle);
+  const wishes wishes = wishes_of(bigint, zone);
+  const size_t columns = inlay_result_column_count(result);
+  SEXP frame = PROTECT(Rf_allocVector(VECSXP, (R_xlen_t)columns));
+  for (size_t i = 0; i < columns; i++) {
+    SEXP keeper;
+    const inlay_type *type = type_of(result, i, &keeper);
+    PROTECT(keeper);
+    SET_VECTOR_ELT(frame, (R_xlen_t)i, empty_of(type, &wishes));
+    UNPROTECT(1);
+  }
+  Rf_setAttrib(frame, R_NamesSymbol, PROTECT(column_names(result)));
+  make_frame(frame, 0);
   UNPROTECT(2);
   return frame;
 }

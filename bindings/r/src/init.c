@@ -16,11 +16,15 @@ SEXP library_version(void);
 SEXP prepare(SEXP, SEXP);
 SEXP parameter_names(SEXP);
 SEXP bind_row(SEXP, SEXP, SEXP);
-SEXP execute(SEXP, SEXP, SEXP);
+SEXP execute(SEXP, SEXP, SEXP, SEXP);
 SEXP result_rows(SEXP, SEXP);
-SEXP result_info(SEXP);
 SEXP column_types(SEXP);
+SEXP empty_frame(SEXP, SEXP, SEXP);
 SEXP fetch(SEXP, SEXP, SEXP, SEXP, SEXP, SEXP);
+SEXP begin_pieces(SEXP);
+SEXP next_piece(SEXP, SEXP, SEXP, SEXP, SEXP);
+SEXP is_at_end(SEXP, SEXP);
+SEXP end_pieces(SEXP);
 SEXP register_frame(SEXP, SEXP, SEXP);
 SEXP unregister_frame(SEXP, SEXP);
 SEXP append_frame(SEXP, SEXP, SEXP, SEXP);
@@ -31,8 +35,9 @@ static const R_CallMethodDef entries[] = {
     ENTRY(is_open, 1),          ENTRY(open_database, 2),   ENTRY(connect_database, 1), ENTRY(disconnect, 3),
     ENTRY(free_handle, 2),      ENTRY(interrupt_connection, 1), ENTRY(in_transaction, 1), ENTRY(set_setting, 3),
     ENTRY(memory_used, 1),      ENTRY(library_version, 0), ENTRY(prepare, 2),          ENTRY(parameter_names, 1),
-    ENTRY(bind_row, 3),         ENTRY(execute, 3),         ENTRY(result_rows, 2),      ENTRY(result_info, 1),
-    ENTRY(column_types, 1),     ENTRY(fetch, 6),           ENTRY(register_frame, 3),   ENTRY(unregister_frame, 2),
+    ENTRY(bind_row, 3),         ENTRY(execute, 4),         ENTRY(result_rows, 2),
+    ENTRY(column_types, 1),     ENTRY(fetch, 6), ENTRY(empty_frame, 3),           ENTRY(register_frame, 3),   ENTRY(unregister_frame, 2),
+    ENTRY(begin_pieces, 1),     ENTRY(next_piece, 5),      ENTRY(is_at_end, 2),        ENTRY(end_pieces, 1),
     ENTRY(append_frame, 4),     {NULL, NULL, 0},
 };
 

@@ -23,7 +23,6 @@ inlay_database *database_of(SEXP handle);
 inlay_connection *connection_of(SEXP handle);
 inlay_statement *statement_of(SEXP handle);
 inlay_result *result_of(SEXP handle);
-SEXP result_handle(inlay_result *result, SEXP connection);
 SEXP text_or_na(const char *text);
 
 /* fill.c: values of an array of the engine as R has them. */
@@ -66,11 +65,23 @@ void make_frame(SEXP list, R_xlen_t rows);
 /* vectors.c: columns as ALTREP vectors. */
 void vectors_init(DllInfo *dll);
 SEXP column_vector(SEXP connection, inlay_result *result, size_t column, form form, R_xlen_t from, R_xlen_t count);
+/* Finds the columns of a result that R may read where they are; on any thread. */
+inlay_status vectors_find(inlay_result *result, inlay_error **error);
+/* Has vectors of a frame point to what was found, so that a pointer is there for who looks for one. */
+void vectors_load(SEXP frame);
+/* Collects garbage where the engine holds much: R does not know how large its vectors are. */
+void vectors_collect(SEXP database);
 /* Has all vectors of a connection let go of it, so that its file can be closed. */
 void vectors_detach(uint64_t session);
 
 /* nested.c: lists, structs, maps and unions. */
 SEXP nested_column(inlay_result *result, size_t column, const inlay_type *type, const wishes *wishes, R_xlen_t from, R_xlen_t count);
+
+/* Rows [from, from + count) of a chunk as vectors of R's own, in a list of the types' names; types is one for each column. */
+SEXP chunk_values(inlay_chunk *chunk, inlay_type *const *types, const wishes *wishes, size_t from, size_t count);
+
+/* A vector of a type without values. */
+SEXP empty_of(const inlay_type *type, const wishes *wishes);
 
 /* frames.c: data frames as streams of Arrow. */
 void frame_stream(SEXP frame, struct ArrowArrayStream *stream);

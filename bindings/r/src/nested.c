@@ -123,3 +123,62 @@ SEXP nested_column(inlay_result *result, size_t column, const inlay_type *type, 
   }
   return R_ExecWithCleanup(read_values, &reading, end_reading, &reading);
 }
+
+typedef struct {
+  node *columns;
+  size_t column_count;
+  const wishes *wishes;
+  size_t from, count;
+} slicing;
+
+static SEXP slice(void *data) {
+  const slicing *it = data;
+  SEXP list = PROTECT(Rf_allocVector(VECSXP, (R_xlen_t)it->column_count));
+  for (size_t i = 0; i < it->column_count; i++)
+    SET_VECTOR_ELT(list, (R_xlen_t)i, values_of(&it->columns[i], it->wishes, it->from, it->count));
+  UNPROTECT(1);
+  return list;
+}
+
+static void end_slicing(void *data) {
+  slicing *it = data;
+  for (size_t i = 0; i < it->column_count; i++) free_node(&it->columns[i]);
+  free(it->columns);
+}
+
+SEXP chunk_values(inlay_chunk *chunk, inlay_type *const *types, const wishes *wishes, size_t from, size_t count) {
+  inlay_error *error = NULL;
+  inlay_status status = INLAY_OK;
+  slicing it = {.column_count = inlay_chunk_column_count(chunk), .wishes = wishes, .from = from, .count = count};
+  it.columns = calloc(it.column_count == 0 ? 1 : it.column_count, sizeof *it.columns);
+  if (it.columns == NULL) Rf_error("out of memory");
+  for (size_t i = 0; i < it.column_count && status == INLAY_OK; i++) status = read_node(&it.columns[i], chunk, i, types[i], &error);
+  if (status != INLAY_OK) {
+    end_slicing(&it);
+    if (error == NULL) Rf_error("out of memory");
+    raise_error(&error);
+  }
+  return R_ExecWithCleanup(slice, &it, end_slicing, &it);
+}
+
+SEXP empty_of(const inlay_type *type, const wishes *wishes) {
+  const inlay_type_id id = inlay_type_get_id(type);
+  const form form = form_of(id, wishes);
+  if (id != INLAY_TYPE_STRUCT) {
+    SEXP vector = PROTECT(Rf_allocVector(vector_of(form), 0));
+    dress(vector, form, type, wishes);
+    UNPROTECT(1);
+    return vector;
+  }
+  const R_xlen_t count = (R_xlen_t)inlay_type_size(type);
+  SEXP frame = PROTECT(Rf_allocVector(VECSXP, count));
+  SEXP names = PROTECT(Rf_allocVector(STRSXP, count));
+  for (R_xlen_t i = 0; i < count; i++) {
+    SET_STRING_ELT(names, i, Rf_mkCharCE(inlay_type_part_name(type, (size_t)i), CE_UTF8));
+    SET_VECTOR_ELT(frame, i, empty_of(inlay_type_part(type, (size_t)i), wishes));
+  }
+  Rf_setAttrib(frame, R_NamesSymbol, names);
+  make_frame(frame, 0);
+  UNPROTECT(2);
+  return frame;
+}

@@ -49,6 +49,28 @@ static int wait_for(job *job) {
   return is_done;
 }
 
+#define PROGRESS_AFTER_MS 2000
+#define PROGRESS_EVERY_MS 200
+#define BAR 40
+
+/* A line on R's console, for queries that take long; option inlay.progress, which is on where R is interactive. */
+static void show_progress(inlay_connection *connection) {
+  inlay_progress progress;
+  if (!inlay_get_progress(connection, &progress)) return;
+  const double fraction = progress.fraction < 0 ? 0 : progress.fraction > 1 ? 1 : progress.fraction;
+  char bar[BAR + 1];
+  for (int i = 0; i < BAR; i++) bar[i] = i < fraction * BAR ? '=' : ' ';
+  bar[BAR] = 0;
+  REprintf("\r[%s] %3.0f %%", bar, fraction * 100);
+}
+
+static void clear_progress(void) { REprintf("\r%*s\r", BAR + 10, ""); }
+
+static int wants_progress(void) {
+  SEXP option = Rf_GetOption1(Rf_install("inlay.progress"));
+  return Rf_isLogical(option) && Rf_asLogical(option) == 1;
+}
+
 static void check(void *nothing) {
   (void)nothing;
   R_CheckUserInterrupt();
@@ -69,12 +91,19 @@ inlay_status run_quietly(inlay_connection *connection, engine_work work, void *d
   if (failed) {
     work_on(&job);
   } else {
+    int waited_ms = 0, is_shown = 0;
     while (!wait_for(&job)) {
+      waited_ms += POLL_MS;
+      if (waited_ms >= PROGRESS_AFTER_MS && waited_ms % PROGRESS_EVERY_MS == 0 && wants_progress()) {
+        show_progress(connection);
+        is_shown = 1;
+      }
       if (!*is_interrupted && !R_ToplevelExec(check, NULL)) *is_interrupted = 1;
       /* More than once: the call may not have begun when it was told to end. */
       if (*is_interrupted) inlay_interrupt(connection);
     }
     pthread_join(thread, NULL);
+    if (is_shown) clear_progress();
   }
   pthread_cond_destroy(&job.done);
   pthread_mutex_destroy(&job.lock);

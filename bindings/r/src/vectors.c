@@ -142,9 +142,6 @@ static column *loaded(SEXP vector) {
   return it;
 }
 
-/* Columns that R reads where they are, are found at once, so that a pointer is there for who looks for one. */
-static inlay_status load_now(void *data, inlay_error **error) { return load_quietly(data, error); }
-
 static void fill(column *it, size_t from, size_t count, void *out) {
   if (vector_of(it->form) == REALSXP) fill_double(&it->array, it->form, it->from + from, count, out);
   else fill_int(&it->array, it->form, it->from + from, count, out);
@@ -156,12 +153,35 @@ static SEXP text_of(column *it, R_xlen_t index) {
   return it->texts[row] == NULL ? NA_STRING : Rf_mkCharCE(it->texts[row], CE_UTF8);
 }
 
-/* A plain vector of R with the values. */
+/* Texts that were met lately, by a hash: R's own table of all texts takes longer to ask. */
+#define LATELY 1024
+
+static size_t hash_of(const inlay_bytes *it) {
+  uint64_t first = 0, last = 0;
+  const size_t size = it->size < 8 ? it->size : 8;
+  memcpy(&first, it->data, size);
+  memcpy(&last, it->data + it->size - size, size);
+  const uint64_t mixed = (first ^ (last * UINT64_C(0x9e3779b97f4a7c15)) ^ it->size) * UINT64_C(0xff51afd7ed558ccd);
+  return (size_t)(mixed >> 54);
+}
+
+static SEXP text_lately(column *it, R_xlen_t index, SEXP *lately) {
+  const size_t row = it->from + (size_t)index;
+  if (it->array.layout != INLAY_LAYOUT_BYTES || row_is_null(&it->array, row)) return text_of(it, index);
+  const inlay_bytes *bytes = (const inlay_bytes *)it->array.data + row;
+  if (bytes->size == 0) return R_BlankString;
+  SEXP *place = &lately[hash_of(bytes)];
+  if (*place == NULL || (size_t)LENGTH(*place) != bytes->size || memcmp(CHAR(*place), bytes->data, bytes->size) != 0) *place = text_of(it, index);
+  return *place;
+}
+
+/* A plain vector of R with the values. Those that were met lately are protected by it. */
 static SEXP plain(SEXP vector) {
   column *it = loaded(vector);
   SEXP values = PROTECT(Rf_allocVector(TYPEOF(vector), it->count));
   if (TYPEOF(vector) == STRSXP) {
-    for (R_xlen_t i = 0; i < it->count; i++) SET_STRING_ELT(values, i, text_of(it, i));
+    SEXP lately[LATELY] = {NULL};
+    for (R_xlen_t i = 0; i < it->count; i++) SET_STRING_ELT(values, i, text_lately(it, i, lately));
   } else if (it->count > 0) {
     void *out = DATAPTR(values);
     if (it->direct != NULL) memcpy(out, it->direct, (size_t)it->count * width_of(it->form));
@@ -297,10 +317,6 @@ static R_altrep_class_t class_of(form form) {
   }
 }
 
-static int may_be_direct(form form, inlay_type_id type) {
-  return (form == AS_INTEGER && type == INLAY_TYPE_INTEGER) || form == AS_INTEGER64 || (form == AS_DOUBLE && type == INLAY_TYPE_DOUBLE);
-}
-
 SEXP column_vector(SEXP connection, inlay_result *result, size_t index, form form, R_xlen_t from, R_xlen_t count) {
   SEXP handle = PROTECT(R_MakeExternalPtr(NULL, R_NilValue, R_NilValue));
   column *it = calloc(1, sizeof *it);
@@ -317,11 +333,47 @@ SEXP column_vector(SEXP connection, inlay_result *result, size_t index, form for
   columns = it;
   R_SetExternalPtrAddr(handle, it);
   R_RegisterCFinalizerEx(handle, finalize, FALSE);
-  if (may_be_direct(form, inlay_result_column_type(result, index))) run(connection_of(connection), load_now, it);
   SEXP vector = PROTECT(R_new_altrep(class_of(form), handle, R_NilValue));
   it->vector = vector;
   UNPROTECT(2);
   return vector;
+}
+
+static form direct_form(inlay_type_id type) {
+  if (type == INLAY_TYPE_INTEGER) return AS_INTEGER;
+  if (type == INLAY_TYPE_BIGINT) return AS_INTEGER64;
+  return type == INLAY_TYPE_DOUBLE ? AS_DOUBLE : AS_NESTED;
+}
+
+/* The engine keeps what it finds for the result. */
+inlay_status vectors_find(inlay_result *result, inlay_error **error) {
+  const size_t count = inlay_result_column_count(result);
+  inlay_status status = INLAY_OK;
+  for (size_t i = 0; i < count && status == INLAY_OK; i++) {
+    column it = {.result = result, .index = i, .form = direct_form(inlay_result_column_type(result, i))};
+    if (it.form != AS_NESTED) status = load_quietly(&it, error);
+  }
+  return status;
+}
+
+void vectors_load(SEXP frame) {
+  for (R_xlen_t i = 0; i < XLENGTH(frame); i++) {
+    SEXP vector = VECTOR_ELT(frame, i);
+    if (!ALTREP(vector) || TYPEOF(vector) == VECSXP) continue;
+    const column *it = column_of(vector);
+    if (it->form == direct_form(inlay_result_column_type(it->result, it->index))) loaded(vector);
+  }
+}
+
+#define MUCH_BYTES (128.0 * 1024 * 1024)
+
+/* When twice as much is held as after the last collection. */
+void vectors_collect(SEXP database) {
+  static double limit_bytes = MUCH_BYTES;
+  inlay_database *it = R_ExternalPtrAddr(database);
+  if (columns == NULL || it == NULL || (double)inlay_database_memory_used(it) < limit_bytes) return;
+  R_gc();
+  limit_bytes = 2 * (double)inlay_database_memory_used(it) + MUCH_BYTES;
 }
 
 /* A column of a result keeps the session, and by it the file. What is still to be read moves to a chunk, which

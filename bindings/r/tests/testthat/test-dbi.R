@@ -45,6 +45,36 @@ test_that("a result is fetched in pieces", {
   expect_error(dbFetch(res), "cleared")
 })
 
+test_that("pieces are the same as the whole, of every type, and are computed when they are asked for", {
+  con <- connected()
+  sql <- "SELECT i::INTEGER AS i, CASE WHEN i % 3 > 0 THEN i / 7 END AS d, CASE WHEN i % 5 > 0 THEN i END AS b, 's' || i AS s, i % 2 = 0 AS l,
+    DATE '2024-01-01' + (i % 1000)::INTEGER AS day, TIMESTAMPTZ '2024-01-01 00:00:00+00' + i * INTERVAL '1 second' AS m, [i, NULL] AS list, {'a': i, 'b': 'x'} AS n,
+    's'::BLOB AS blob, (i % 2)::VARCHAR::ENUM('0', '1') AS e, i::DECIMAL(18, 2) AS dec, uuid() IS NULL AS u FROM range(20000) t(i)"
+  whole <- dbGetQuery(con, sql)
+  res <- dbSendQuery(con, sql)
+  parts <- list()
+  while (!dbHasCompleted(res)) parts[[length(parts) + 1L]] <- dbFetch(res, 3333)
+  expect_identical(vapply(parts, nrow, 0L), c(rep(3333L, 6L), 2L))
+  expect_equal(inlay:::joined(parts), whole)
+  dbClearResult(res)
+  # Far more than memory has.
+  res <- dbSendQuery(con, "SELECT i, sqrt(i) AS d, repeat('x', 1000) AS s FROM range(30000000000) t(i)")
+  expect_identical(as.numeric(dbFetch(res, 2)$i), c(0, 1))
+  expect_identical(dbFetch(res, 100000)$d[[100000L]], sqrt(100001))
+  expect_false(dbHasCompleted(res))
+  expect_identical(dbColumnInfo(res)$type, c("integer64", "numeric", "character"))
+  dbClearResult(res)
+  res <- dbSendQuery(con, "SELECT 1 AS i, {'a': 's'} AS n WHERE false")
+  expect_identical(dbFetch(res, 5), structure(list(i = integer(), n = data.frame(a = character())), class = "data.frame", row.names = integer()))
+  expect_true(dbHasCompleted(res))
+  dbClearResult(res)
+  # Those whose texts are made for whole columns only.
+  res <- dbSendQuery(con, "SELECT '101'::BIT AS b FROM range(5)")
+  expect_identical(dbFetch(res, 2)$b[], c("101", "101"))
+  expect_identical(nrow(dbFetch(res)), 3L)
+  dbClearResult(res)
+})
+
 test_that("parameters are values, or vectors of them", {
   con <- connected()
   dbExecute(con, "CREATE TABLE t (i INTEGER, s VARCHAR, d DATE, m TIMESTAMPTZ, b BLOB)")

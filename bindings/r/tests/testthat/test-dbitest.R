@@ -15,6 +15,8 @@ DBItest::make_context(
   name = "inlay"
 )
 DBItest::test_all(skip = c(
+  # The package is called as the database is, not R...
+  "package_name",
   # Any number of results of a connection may be open.
   "send_query_only_one_result_set", "send_statement_only_one_result_set"
 ))

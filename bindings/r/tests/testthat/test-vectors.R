@@ -171,3 +171,12 @@ test_that("memory of results that nobody has comes back", {
   gc()
   expect_lt(use() - before, 20e6)
 })
+
+test_that("results that nobody has are collected before memory is short", {
+  for (limit in c("400MB", "100MB")) {
+    con <- connected(config = list(memory_limit = limit))
+    for (i in 1:40) x <- dbGetQuery(con, "SELECT i * 2 AS i, i / 2 AS d FROM range(1000000) t(i)")
+    expect_identical(x$d[[1000000L]], 499999.5)
+  }
+  expect_error(dbGetQuery(con, "SELECT i * 2 AS i, i / 2 AS d FROM range(100000000) t(i)"), class = "inlay_error_out_of_memory")
+})

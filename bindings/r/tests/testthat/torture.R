@@ -7,7 +7,7 @@ handle <- con@handle
 frame <- inlay:::plain_frame(data.frame(i = c(1L, NA), s = c("a", "\u00e4"), f = factor(c("x", "y")), l = c(TRUE, NA), m = Sys.time()))
 gctorture(TRUE)
 for (round in 1:2) {
-  result <- .Call(inlay:::C_execute, handle, NULL, "FROM t")
+  result <- .Call(inlay:::C_execute, handle, NULL, "FROM t", FALSE)$handle
   rows <- .Call(inlay:::C_result_rows, handle, result)
   x <- .Call(inlay:::C_fetch, handle, result, 0, rows, 0L, "")
   .Call(inlay:::C_free_handle, result, "result")
