@@ -5,6 +5,7 @@ use super::scope::{Phase, Relation, find_column, same_name};
 use super::select::conjuncts;
 use super::subquery::{Pending, attach, combine, filter, free_columns};
 use super::{Binder, Shared};
+use crate::optimizer::rewrite::rename_columns;
 use crate::parser::ast::{Ident, JoinCondition, JoinKind as WrittenJoin, Pos, TableRef};
 use crate::plan::{ColumnId, CompareOp, Expr, JoinKind, Plan};
 use inlay_types::{Candidates, Error, Result};
@@ -217,16 +218,17 @@ impl Binder<'_> {
         Ok(Plan::Project { input: Box::new(plan), items })
     }
 
-    /// Rows that differ each time they are computed, as a plan that others may read often.
-    fn computed_once(&mut self, plan: Plan) -> Plan {
+    /// Rows that differ each time they are computed, as a plan that others may read often. The scan makes the columns that
+    /// the query knows, so below it they have other names.
+    fn computed_once(&mut self, mut plan: Plan) -> Plan {
         if !plan.is_volatile() || !free_columns(&plan).is_empty() {
             return plan;
         }
         let id = self.columns.add_shared();
         let columns: Vec<(ColumnId, ColumnId)> =
             plan.output().into_iter().map(|read| (read, self.columns.copy_of(read))).collect();
-        let items = columns.iter().map(|(read, kept)| (*kept, self.column(*read))).collect();
-        self.shared.push(Shared { id, definition: plan.project(items), materialized: true });
+        rename_columns(&mut plan, &columns.iter().copied().collect());
+        self.shared.push(Shared { id, definition: plan, materialized: true });
         Plan::SharedScan { id, columns }
     }
 

@@ -34,7 +34,7 @@ mod prune_columns;
 mod ranges;
 mod reach;
 mod renames;
-mod rewrite;
+pub(crate) mod rewrite;
 mod shared_filters;
 mod shared_plans;
 mod shifted_sums;

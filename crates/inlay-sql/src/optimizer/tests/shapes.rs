@@ -42,6 +42,22 @@ fn scalar_aggregates_are_grouped() {
     assert_eq!(count(&query.plan, &is_join(JoinKind::Left)), 1);
 }
 
+/// Rows that are computed once for all pairs have ids of their own below the scan that others read: `optimized` looks at all ids.
+#[test]
+fn what_is_computed_once_is_made_once() {
+    let catalog = data::zoo();
+    for join in ["SEMI JOIN", "ANTI JOIN", "LEFT JOIN"] {
+        let sql = format!(
+            "SELECT n.a FROM nums n {join} (SELECT random() AS v FROM nums) r ON EXISTS (SELECT 1 WHERE n.a = r.v)"
+        );
+        optimized(&catalog, &sql);
+    }
+    optimized(
+        &catalog,
+        "SELECT r.v FROM (SELECT random() AS v FROM nums) r RIGHT JOIN nums n ON EXISTS (SELECT 1 WHERE n.a = r.v)",
+    );
+}
+
 /// Where no equality ties the subquery to the outer query, the domain does.
 #[test]
 fn inequality_needs_the_domain() {
