@@ -208,6 +208,7 @@ trait Carrier: Native {
     /// A code as a value; only columns of codes, which are carried as `u32`, ask for it.
     #[inline(always)]
     fn from_code(_: u32) -> Self {
+        debug_assert!(false, "a code of another width than 32 bits");
         Self::default()
     }
 }

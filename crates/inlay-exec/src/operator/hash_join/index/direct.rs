@@ -78,6 +78,7 @@ impl DirectIndex {
     }
 
     pub fn find_unique(&self, slots: &[u32], probe_rows: &mut Vec<u32>, build_rows: &mut Vec<u32>) {
+        debug_assert!(self.is_unique(), "one row was asked for where there are several");
         if let Self::Unique { heads } = self {
             find_unique(heads, slots, probe_rows, build_rows);
         }

@@ -90,8 +90,7 @@ impl Index {
             (Self::Direct(index), Slots::Narrow(slots)) => index.find_unique(slots, probe_rows, build_rows),
             (Self::Rank(index), Slots::Narrow(slots)) => index.find_unique(slots, probe_rows, build_rows),
             (Self::Hash(index), Slots::Wide(slots)) => index.find_unique(slots, probe_rows, build_rows),
-            // The table encodes slots for the index it has.
-            (Self::Empty | Self::Direct(_) | Self::Rank(_) | Self::Hash(_), _) => {}
+            (Self::Empty | Self::Direct(_) | Self::Rank(_) | Self::Hash(_), _) => self.expect_no_rows(),
         }
     }
 
@@ -102,7 +101,7 @@ impl Index {
             (Self::Direct(index), Slots::Narrow(slots)) => index.find_members(slots, probe_rows),
             (Self::Rank(index), Slots::Narrow(slots)) => index.find_members(slots, probe_rows),
             (Self::Hash(index), Slots::Wide(slots)) => index.find_members(slots, probe_rows),
-            (Self::Empty | Self::Direct(_) | Self::Rank(_) | Self::Hash(_), _) => {}
+            (Self::Empty | Self::Direct(_) | Self::Rank(_) | Self::Hash(_), _) => self.expect_no_rows(),
         }
     }
 
@@ -113,8 +112,13 @@ impl Index {
             (Self::Direct(index), Slots::Narrow(slots)) => index.find_runs(slots, runs),
             (Self::Rank(index), Slots::Narrow(slots)) => index.find_runs(slots, runs),
             (Self::Hash(index), Slots::Wide(slots)) => index.find_runs(slots, runs),
-            (Self::Empty | Self::Direct(_) | Self::Rank(_) | Self::Hash(_), _) => {}
+            (Self::Empty | Self::Direct(_) | Self::Rank(_) | Self::Hash(_), _) => self.expect_no_rows(),
         }
+    }
+
+    /// The table encodes slots for the index it has, so only the empty one is asked for slots of another form.
+    fn expect_no_rows(&self) {
+        debug_assert!(matches!(self, Self::Empty), "slots of another index");
     }
 
     /// Bytes held.
@@ -220,6 +224,7 @@ fn group_by_slot(
     // and when all rows are placed, where the next slot begins.
     let mut starts = vec![0u32; domain + 2];
     for slot in slots.clone() {
+        debug_assert!((slot as usize) < domain, "slot {slot} of {domain}");
         if let Some(count) = starts.get_mut(slot as usize + 2) {
             *count += 1;
         }
