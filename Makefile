@@ -224,13 +224,17 @@ check-deep:
 	cargo test --profile checked --quiet --lib --bins
 	INLAY_SLT_CONFIGURATIONS=all cargo test --profile checked --quiet --test '*'
 
-# Vectors, buffers, nested values and the Arrow C interface, then codecs and the radix tree, without what calls the system and without tests
-# of many rows: Miri is a thousand times slower.
-MIRI_TYPES := arrow:: bit:: builder:: digits:: error:: nested:: tests:: view:: --skip bytes_of_any_pattern --skip slices_of_imported
-MIRI_STORAGE := codec:: index::key --skip random
+# Vectors, buffers, nested values and the Arrow C interface; codecs and keys of the radix tree; columns that are joined, and work lent to
+# threads. Left out is what calls the system (pages, files) or C (zstd, in codec::bytes and codec::floats), instructions of the CPU, tests
+# that wait for a time, and tests of many rows (codec::fsst, hash joins): Miri is a thousand times slower.
+MIRI := RUST_BACKTRACE=0 MIRIFLAGS="-Zmiri-disable-isolation" cargo +nightly miri test --lib
+MIRI_TYPES := arrow:: bit:: builder:: digits:: error:: hash:: host:: native:: nested:: pick:: simd:: view:: --skip bytes_of_any_pattern --skip slices_of_imported
+MIRI_STORAGE := codec::bits codec::integers codec::packed index::key --skip random
+MIRI_EXEC := concat:: every_task_runs_once workers_join_and_leave
 miri:
-	MIRIFLAGS="-Zmiri-disable-isolation" cargo +nightly miri test -p inlay-types --lib -- $(MIRI_TYPES)
-	MIRIFLAGS="-Zmiri-disable-isolation" cargo +nightly miri test -p inlay-storage --lib -- $(MIRI_STORAGE)
+	$(MIRI) -p inlay-types -- $(MIRI_TYPES)
+	$(MIRI) -p inlay-storage -- $(MIRI_STORAGE)
+	$(MIRI) -p inlay-exec -- $(MIRI_EXEC)
 
 bench: $(RELEASE) $(PEERS)
 	$(BIN)/python -m bench $(SUITE) --sf $(SF) $(ARGS)

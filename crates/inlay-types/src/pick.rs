@@ -119,7 +119,9 @@ mod tests {
 
     #[test]
     fn rows_close_together_and_far_apart_in_any_order() {
-        for len in [1u32, 5, 8, 16, 31, 32, 33, 300, 5_000] {
+        let lens = [1u32, 5, 33, 8, 16, 31, 32, 300, 5_000];
+        // Miri is a thousand times slower: it looks at the ends of few rows.
+        for &len in &lens[..if cfg!(miri) { 3 } else { lens.len() }] {
             let (bytes, halves) =
                 ((0..len).map(|v| v as u8).collect::<Vec<_>>(), (0..len as u16).collect::<Vec<_>>());
             let words: Vec<u32> = (0..len).map(|v| v.wrapping_mul(0x9E37_79B9)).collect();

@@ -296,9 +296,11 @@ fn write_codes(codes: Lanes<'_>, validity: Option<&Bitmap>, out: &mut ByteWriter
 fn write_values(values: &Vector, validity: Option<&Bitmap>, out: &mut ByteWriter) -> Result<()> {
     let mut put = |words: &mut dyn Iterator<Item = u64>| integers::compress(&repeated(words, validity), out);
     match values.physical_type() {
-        PhysicalType::Bool | PhysicalType::U8 => put(&mut values.values::<u8>().iter().map(|v| v.widen())),
-        PhysicalType::U16 => put(&mut values.values::<u16>().iter().map(|v| v.widen())),
-        PhysicalType::U32 => put(&mut values.values::<u32>().iter().map(|v| v.widen())),
+        PhysicalType::Bool | PhysicalType::U8 => {
+            put(&mut values.values::<u8>().iter().copied().map(Word::widen))
+        }
+        PhysicalType::U16 => put(&mut values.values::<u16>().iter().copied().map(Word::widen)),
+        PhysicalType::U32 => put(&mut values.values::<u32>().iter().copied().map(Word::widen)),
         PhysicalType::U64 => put(&mut values.values::<u64>().iter().copied()),
         PhysicalType::I8 => put(&mut values.values::<i8>().iter().map(|v| *v as i64 as u64)),
         PhysicalType::I16 => put(&mut values.values::<i16>().iter().map(|v| *v as i64 as u64)),
