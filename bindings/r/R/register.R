@@ -40,8 +40,17 @@ plain_frame <- function(value) {
 # Makes a data frame a table, for all connections of the database. Integers, doubles, integer64 and factors are not copied.
 inlay_register <- function(conn, name, value) {
   checked_connection(conn)
-  .Call(C_register_frame, conn@handle, enc2utf8(name), plain_frame(value))
+  if (inherits(value, "nanoarrow_array_stream")) .Call(C_register_stream, conn@handle, enc2utf8(name), value)
+  else .Call(C_register_frame, conn@handle, enc2utf8(name), plain_frame(value))
   invisible(TRUE)
+}
+
+# The rows of a query as a stream of Arrow, for the packages nanoarrow and arrow, or another connection.
+inlay_arrow <- function(conn, statement) {
+  sql <- checked_sql(conn, statement)
+  run <- .Call(C_execute, conn@handle, prepared(conn, sql), sql, FALSE)
+  on.exit(.Call(C_free_handle, run$handle, "result"))
+  .Call(C_arrow_stream, run$handle)
 }
 
 inlay_unregister <- function(conn, name) {

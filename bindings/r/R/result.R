@@ -139,6 +139,11 @@ bind <- function(res, params) {
   state$is_bound <- TRUE
   conn <- res@conn
   if (rows == 0L) return(bind_nothing(conn, state, length(values)))
+  if (state$is_statement && rows > 1L && !.Call(C_gives_rows, state$statement)) {
+    state$affected <- .Call(C_execute_rows, conn@handle, state$statement, values)
+    state$runs <- list(list(handle = NULL, kind = 2L, rows = NA_real_, from = 0))
+    return(invisible())
+  }
   run_all <- function() {
     for (row in seq_len(rows)) {
       .Call(C_bind_row, state$statement, values, row - 1)

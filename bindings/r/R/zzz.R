@@ -1,4 +1,5 @@
-# A bar for long queries where somebody looks at it; options(inlay.progress = FALSE) ends that.
+# A bar for long queries where somebody looks at it; options(inlay.progress = FALSE) ends that, a number says after how
+# many seconds.
 .onLoad <- function(libname, pkgname) {
   if (is.null(getOption("inlay.progress"))) options(inlay.progress = interactive())
 }

@@ -16,6 +16,8 @@ SEXP library_version(void);
 SEXP prepare(SEXP, SEXP);
 SEXP parameter_names(SEXP);
 SEXP bind_row(SEXP, SEXP, SEXP);
+SEXP execute_rows(SEXP, SEXP, SEXP);
+SEXP gives_rows(SEXP);
 SEXP execute(SEXP, SEXP, SEXP, SEXP);
 SEXP result_rows(SEXP, SEXP);
 SEXP column_types(SEXP);
@@ -25,6 +27,8 @@ SEXP begin_pieces(SEXP);
 SEXP next_piece(SEXP, SEXP, SEXP, SEXP, SEXP);
 SEXP is_at_end(SEXP, SEXP);
 SEXP end_pieces(SEXP);
+SEXP arrow_stream(SEXP);
+SEXP register_stream(SEXP, SEXP, SEXP);
 SEXP register_frame(SEXP, SEXP, SEXP);
 SEXP unregister_frame(SEXP, SEXP);
 SEXP append_frame(SEXP, SEXP, SEXP, SEXP);
@@ -38,7 +42,8 @@ static const R_CallMethodDef entries[] = {
     ENTRY(bind_row, 3),         ENTRY(execute, 4),         ENTRY(result_rows, 2),
     ENTRY(column_types, 1),     ENTRY(fetch, 6), ENTRY(empty_frame, 3),           ENTRY(register_frame, 3),   ENTRY(unregister_frame, 2),
     ENTRY(begin_pieces, 1),     ENTRY(next_piece, 5),      ENTRY(is_at_end, 2),        ENTRY(end_pieces, 1),
-    ENTRY(append_frame, 4),     {NULL, NULL, 0},
+    ENTRY(arrow_stream, 1),     ENTRY(register_stream, 3),
+    ENTRY(append_frame, 4),     ENTRY(execute_rows, 3),    ENTRY(gives_rows, 1),     {NULL, NULL, 0},
 };
 
 void attribute_visible R_init_inlay(DllInfo *dll) {

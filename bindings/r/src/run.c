@@ -49,11 +49,11 @@ static int wait_for(job *job) {
   return is_done;
 }
 
-#define PROGRESS_AFTER_MS 2000
-#define PROGRESS_EVERY_MS 200
+#define PROGRESS_AFTER_SECONDS 2.0
+#define PROGRESS_EVERY_SECONDS 0.2
 #define BAR 40
 
-/* A line on R's console, for queries that take long; option inlay.progress, which is on where R is interactive. */
+/* A line on R's console, for queries that take long. */
 static void show_progress(inlay_connection *connection) {
   inlay_progress progress;
   if (!inlay_get_progress(connection, &progress)) return;
@@ -66,9 +66,17 @@ static void show_progress(inlay_connection *connection) {
 
 static void clear_progress(void) { REprintf("\r%*s\r", BAR + 10, ""); }
 
-static int wants_progress(void) {
+/* After how many seconds: the option inlay.progress is TRUE, as where R is interactive, FALSE, or a number of them. */
+static double progress_after(void) {
   SEXP option = Rf_GetOption1(Rf_install("inlay.progress"));
-  return Rf_isLogical(option) && Rf_asLogical(option) == 1;
+  if (Rf_isLogical(option)) return Rf_asLogical(option) == 1 ? PROGRESS_AFTER_SECONDS : R_PosInf;
+  return Rf_isNumeric(option) && XLENGTH(option) == 1 ? Rf_asReal(option) : R_PosInf;
+}
+
+static double now(void) {
+  struct timespec it;
+  clock_gettime(CLOCK_MONOTONIC, &it);
+  return (double)it.tv_sec + (double)it.tv_nsec / 1e9;
 }
 
 static void check(void *nothing) {
@@ -91,12 +99,14 @@ inlay_status run_quietly(inlay_connection *connection, engine_work work, void *d
   if (failed) {
     work_on(&job);
   } else {
-    int waited_ms = 0, is_shown = 0;
+    int is_shown = 0;
+    double next = now() + progress_after();
     while (!wait_for(&job)) {
-      waited_ms += POLL_MS;
-      if (waited_ms >= PROGRESS_AFTER_MS && waited_ms % PROGRESS_EVERY_MS == 0 && wants_progress()) {
+      const double at = now();
+      if (at >= next) {
         show_progress(connection);
         is_shown = 1;
+        next = at + PROGRESS_EVERY_SECONDS;
       }
       if (!*is_interrupted && !R_ToplevelExec(check, NULL)) *is_interrupted = 1;
       /* More than once: the call may not have begun when it was told to end. */

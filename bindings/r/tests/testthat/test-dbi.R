@@ -98,6 +98,27 @@ test_that("parameters are values, or vectors of them", {
   expect_identical(as.numeric(dbGetQuery(con, "SELECT count(*) AS n FROM k")$n), 0)
 })
 
+test_that("vectors of every class are bound, row by row and all at once", {
+  con <- connected()
+  n <- 130L
+  values <- data.frame(a = c(NA, 2:n), b = c("ä", NA, as.character(3:n)), c = as.POSIXct(1e9 + c(NA, 2:n), origin = "1970-01-01", tz = "UTC"), e = as.Date("2024-01-01") + c(NA, 2:n),
+                       f = c(NaN, NA, 3:n), h = rep(c(TRUE, NA), n / 2), i = bit64::as.integer64(c(NA, 2:n)))
+  values$d <- structure(c(NA, 2:n), units = "secs", class = c("hms", "difftime"))
+  values$v <- as.difftime(c(NA, 2:n), units = "mins")
+  values$g <- rep(list(as.raw(1:3), NULL), n / 2)
+  dbCreateTable(con, "t", values)
+  dbCreateTable(con, "one", values)
+  insert <- function(table) sprintf("INSERT INTO %s VALUES (%s)", table, paste(rep("?", ncol(values)), collapse = ", "))
+  expect_identical(dbExecute(con, insert("t"), params = unname(as.list(values))), n)
+  for (row in seq_len(n)) dbExecute(con, insert("one"), params = lapply(unname(as.list(values)), `[`, row))
+  for (table in c("t", "one")) {
+    back <- dbReadTable(con, table)
+    expect_equal(as.numeric(back$v), as.numeric(values$v, units = "secs"))
+    expect_equal(back[setdiff(names(values), "v")], values[setdiff(names(values), "v")], ignore_attr = "tzone", info = table)
+  }
+  expect_identical(dbExecute(con, "UPDATE t SET b = 'new' WHERE a = ?", params = list(c(2L, 3L, -1L))), 2L)
+})
+
 test_that("a POSIXct without a zone in SQL is as in UTC, bound and appended", {
   withr::local_envvar(TZ = "America/New_York")
   con <- connected()

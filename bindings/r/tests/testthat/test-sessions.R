@@ -81,9 +81,9 @@ test_that("Ctrl-C ends a query, and the connection goes on", {
 
 test_that("a long query shows how far it is, where that is wanted", {
   query <- "con <- dbConnect(inlay(), config = list(threads = 1))
-    system(sprintf('(sleep 4; kill -INT %d) &', Sys.getpid()))
+    system(sprintf('(sleep 3; kill -INT %d) &', Sys.getpid()))
     tryCatch(dbGetQuery(con, 'SELECT count(*) FROM range(1000000) a(i), range(1000000) b(j) WHERE i + j = 7'), interrupt = function(e) cat('ended'))"
-  shown <- attr(other_r(c("options(inlay.progress = TRUE)", query)), "output")
+  shown <- attr(other_r(c("options(inlay.progress = 0.2)", query)), "output")
   expect_true(any(grepl("%", shown, fixed = TRUE)) && any(grepl("ended", shown, fixed = TRUE)), info = paste(shown, collapse = "\n"))
   expect_false(any(grepl("%", attr(other_r(query), "output"), fixed = TRUE)))
 })

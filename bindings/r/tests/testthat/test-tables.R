@@ -133,3 +133,19 @@ test_that("names with quotes, schemas and temporary tables", {
   expect_false(dbExistsTable(other, "here"))
   dbDisconnect(other)
 })
+
+test_that("streams of Arrow go out and come in", {
+  con <- connected()
+  other <- connected()
+  stream <- inlay_arrow(con, "SELECT i::INTEGER AS i, CASE WHEN i % 2 = 0 THEN 's' || i END AS s, [i] AS l FROM range(300000) t(i)")
+  expect_s3_class(stream, "nanoarrow_array_stream")
+  inlay_register(other, "t", stream)
+  back <- dbGetQuery(other, "FROM t")
+  expect_identical(back$i[], 0:299999)
+  expect_identical(back$s[1:3], c("s0", NA, "s2"))
+  expect_error(inlay_register(other, "t", stream), "read already")
+  expect_error(inlay_arrow(con, "SELECT nope"), class = "inlay_error_undefined_column")
+  # One that nobody reads is let go of.
+  inlay_arrow(con, "FROM range(10)")
+  expect_silent(gc())
+})

@@ -180,3 +180,13 @@ test_that("results that nobody has are collected before memory is short", {
   }
   expect_error(dbGetQuery(con, "SELECT i * 2 AS i, i / 2 AS d FROM range(100000000) t(i)"), class = "inlay_error_out_of_memory")
 })
+
+test_that("thousands of results are held and dropped", {
+  con <- connected()
+  dbExecute(con, "CREATE TABLE t AS SELECT i::INTEGER AS i, 'x' || i AS s FROM range(1000) r(i)")
+  held <- lapply(1:2000, function(i) dbGetQuery(con, "FROM t"))
+  expect_identical(held[[2000L]]$s[[7L]], "x6")
+  held <- NULL
+  gc()
+  expect_identical(nrow(dbReadTable(con, "t")), 1000L)
+})
