@@ -120,7 +120,7 @@ SELECT country, count(DISTINCT user_id) FROM events GROUP BY 1 ORDER BY 1;
 SELECT country, median(price), quantile_cont(price, 0.9) FROM events GROUP BY 1 ORDER BY 1;
 
 -- arg_max
-SELECT kind, arg_max(url, amount), arg_min(id, ts) FROM events GROUP BY 1 ORDER BY 1;
+SELECT kind, arg_max(url, amount::DOUBLE + id / 1e9), arg_min(id, ts) FROM events GROUP BY 1 ORDER BY 1;
 
 -- max_by of n
 SELECT user_id % 100 AS g, max_by(id, ts, 3) FROM events GROUP BY 1 ORDER BY 1;
