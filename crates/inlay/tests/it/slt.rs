@@ -113,6 +113,10 @@ const CONFIGURATIONS: &[Configuration] = &[
             ("aggregate/rows.slt", "holds a text and a list of 300,000 rows"),
             ("functions/formats.slt", "makes a text of 100 MB"),
             ("window/leaders.slt", "has a table in memory that is larger"),
+            (
+                "dml/many_rows.slt",
+                "changes all rows of tables in memory that fit into it once, with their indexes",
+            ),
             ("window/large.slt", "has partitions of hundreds of thousands of rows, which are held in memory"),
             ("files/writing.slt", "reads a file of 9 MB as one text"),
             (
