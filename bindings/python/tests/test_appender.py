@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import gc
 import threading
 import uuid
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -171,3 +173,22 @@ def test_threads_share_an_appender(con: inlay.Connection) -> None:
         [thread.start() for thread in threads]
         [thread.join() for thread in threads]
     assert con.execute("SELECT count(*), sum(a) FROM t").fetchone() == (4000, 4 * 499_500)
+
+
+def test_rows_of_an_appender_that_nobody_closed_are_told_of(con: inlay.Connection) -> None:
+    con.execute("CREATE TABLE left_open (i INTEGER)")
+    appender = con.appender("left_open")
+    appender.append_row(1)
+    appender.append_row(2)
+    with pytest.warns(RuntimeWarning, match=r"its last 2 rows are not in the table; call close\(\)"):
+        del appender
+        gc.collect()
+    assert con.execute("SELECT count(*) FROM left_open").fetchall() == [(0,)]
+    closed = con.appender("left_open")
+    closed.append_row(3)
+    closed.close()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        del closed
+        gc.collect()
+    assert con.execute("SELECT i FROM left_open").fetchall() == [(3,)]

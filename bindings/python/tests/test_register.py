@@ -162,3 +162,11 @@ def test_other_variables_are_not_tables(con: inlay.Connection) -> None:
     with pytest.raises(inlay.ProgrammingError, match='"number" does not exist'):
         con.execute("SELECT * FROM number")
     assert number == 5
+
+
+def test_a_relation_keeps_types_that_arrow_has_not(con: inlay.Connection) -> None:
+    uuid = "'f47ac10b-58cc-4372-a567-0e02b2c3d479'::UUID"
+    rows = con.sql(f"SELECT '101'::BIT AS b, {uuid} AS u, '10:00:00+02'::TIMETZ AS z")
+    con.register("kept", rows)
+    assert con.sql("FROM kept").types == rows.types == ["BIT", "UUID", "TIME WITH TIME ZONE"]
+    assert con.sql("FROM kept").fetchall() == rows.fetchall()
