@@ -2,29 +2,19 @@
 #include "inlay_r.h"
 #include <string.h>
 
-inlay_database *database_of(SEXP handle) {
-  inlay_database *database = R_ExternalPtrAddr(handle);
-  if (database == NULL) Rf_error("the database is closed");
-  return database;
+static void *open_pointer(SEXP handle, const char *closed) {
+  void *pointer = R_ExternalPtrAddr(handle);
+  if (pointer == NULL) Rf_error("%s", closed);
+  return pointer;
 }
 
-inlay_connection *connection_of(SEXP handle) {
-  inlay_connection *connection = R_ExternalPtrAddr(handle);
-  if (connection == NULL) Rf_error("the connection is closed");
-  return connection;
-}
+inlay_database *database_of(SEXP handle) { return open_pointer(handle, "the database is closed"); }
 
-inlay_statement *statement_of(SEXP handle) {
-  inlay_statement *statement = R_ExternalPtrAddr(handle);
-  if (statement == NULL) Rf_error("the result is cleared");
-  return statement;
-}
+inlay_connection *connection_of(SEXP handle) { return open_pointer(handle, "the connection is closed"); }
 
-inlay_result *result_of(SEXP handle) {
-  inlay_result *result = R_ExternalPtrAddr(handle);
-  if (result == NULL) Rf_error("the result is cleared");
-  return result;
-}
+inlay_statement *statement_of(SEXP handle) { return open_pointer(handle, "the result is cleared"); }
+
+inlay_result *result_of(SEXP handle) { return open_pointer(handle, "the result is cleared"); }
 
 static void *taken(SEXP handle) {
   void *pointer = R_ExternalPtrAddr(handle);
