@@ -106,6 +106,12 @@ impl VectorBuilder {
         if let Storage::Views(_, heap) = &self.storage { heap.size() } else { 0 }
     }
 
+    /// Bytes of the last row that do not lie in its view.
+    pub fn last_text_size(&self) -> usize {
+        let Storage::Views(views, _) = &self.storage else { return 0 };
+        views.last().map_or(0, |view| view.len()).saturating_sub(crate::view::INLINE_LIMIT)
+    }
+
     /// Bytes held, room for rows to come among them.
     pub fn memory_size(&self) -> usize {
         let heap = if let Storage::Views(_, heap) = &self.storage { heap.memory_size() } else { 0 };

@@ -234,7 +234,8 @@ fn by_value(input: &Vector, to: &LogicalType, or_null: bool, out: &mut Vector) -
         match converted {
             Ok(value) => {
                 builder.push(&value)?;
-                meter.add(value.as_str().map_or(0, str::len))?;
+                // Documents, lists and bytes as well as texts: what is made of a few bits may be many times as long.
+                meter.add(builder.last_text_size())?;
             }
             Err(error) if or_null && !error.is_of_statement() => builder.push_null(),
             Err(error) => return Err(error),

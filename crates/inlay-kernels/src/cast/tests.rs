@@ -190,3 +190,31 @@ fn values_round_and_fail_as_documented() {
         assert_eq!(found, expected.map(String::from).map_err(String::from), "{value} to {to}");
     }
 }
+
+/// What a value becomes may be many times as large: it is counted for as long as it lives, whatever its type.
+#[test]
+fn what_is_made_of_one_value_is_counted() {
+    use inlay_types::limits::{Limits, step, with};
+    use inlay_types::{Interrupt, MemoryBudget};
+    let bits = Value::Bit(inlay_types::bit::from_bits(4 << 20, |_| true));
+    let numbers = text(&format!("[{}1]", "1,".repeat(1 << 19)));
+    let cases = [
+        (&bits, LogicalType::Varchar),
+        (&bits, LogicalType::Json),
+        (&numbers, LogicalType::List(std::sync::Arc::new(LogicalType::BigInt))),
+        (&numbers, LogicalType::List(std::sync::Arc::new(LogicalType::Varchar))),
+        (&text(&"x".repeat(1 << 20)), LogicalType::Blob),
+    ];
+    for (value, to) in cases {
+        let mut builder = VectorBuilder::new(value.logical_type(), 1);
+        builder.push(value).unwrap();
+        let input = builder.finish();
+        let budget = MemoryBudget::new(1 << 30);
+        let (mut out, limits) = (Vector::empty(to.clone()), Limits::new(budget.clone(), Interrupt::new()));
+        with(limits, || step(1, || cast(&input, &to, false, &mut out))).unwrap();
+        let size = out.views()[0].len() as u64;
+        assert!(size >= 1 << 20 && budget.used() >= size, "{to}: {size} bytes, counted {}", budget.used());
+        drop(out);
+        assert_eq!(budget.used(), 0, "{to}");
+    }
+}

@@ -45,11 +45,15 @@ pub(super) fn from_text(input: &Vector, to: &LogicalType, or_null: bool, out: &m
         LogicalType::Interval => parsed(input, to, or_null, out, parse::interval),
         LogicalType::Varchar | LogicalType::Blob => {
             // Escapes are read into texts of their own, which are copied.
+            let mark = limits::needed();
             (0..input.len()).try_for_each(|row| limits::need(size_at(input, row).saturating_mul(2)))?;
             let mut heap = HeapBuilder::new();
             let stored = |b: &[u8]| blob(b).map(|bytes| heap.push(&bytes));
             parsed(input, to, or_null, out, stored)?;
+            let size = heap.memory_size();
             out.set_heap(heap.finish());
+            limits::give_back(mark);
+            out.hold(limits::hold(size)?);
             Ok(())
         }
         LogicalType::Decimal { precision, scale } => {

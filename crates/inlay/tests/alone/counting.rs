@@ -44,7 +44,11 @@ thread_local! {
 fn excess() -> Option<i64> {
     // SAFETY: what is watched lives until `measured` takes it back, and nobody allocates for it then.
     let database = unsafe { WATCHED.load(Relaxed).as_ref() }?;
-    Some(LIVE.load(Relaxed) - database.memory_used() as i64)
+    // Both move on other threads meanwhile: what was counted before or behind is asked for before it is taken, and given back when it
+    // is free.
+    let before = database.memory_used();
+    let live = LIVE.load(Relaxed);
+    Some(live - before.max(database.memory_used()) as i64)
 }
 
 fn taken(bytes: usize) {
