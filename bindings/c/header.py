@@ -33,6 +33,7 @@ FILES = [
     ("pending", "Statements that run by themselves"),
     ("result", "Results"),
     ("column", "Columns as they lie in memory"),
+    ("buffer", "Columns of the program's own"),
     ("plain", "Columns as plain arrays"),
     ("value", "Single values"),
     ("chunk", "Chunks"),
@@ -44,6 +45,7 @@ FILES = [
     ("functions/scalar", "Scalar functions"),
     ("functions/aggregate", "Aggregate functions"),
     ("functions/table", "Table functions"),
+    ("functions/language", "Languages of the program's"),
     ("../../adbc/src/entry", "ADBC"),
 ]
 
@@ -267,7 +269,7 @@ def comment(doc: str, margin: str = "") -> str:
 ITEM = re.compile(
     r"(?P<doc>(?:^///[^\n]*\n)+)(?P<attributes>(?:^#\[[^\n]*\]\n)*)"
     r"^pub (?:"
-    r"type (?P<alias>inlay_\w+) = (?P<target>[^;]+);"
+    r"type (?P<alias>inlay_\w+) =\s+(?P<target>[^;]+);"
     r"|const (?P<constant>INLAY_\w+): (?P<of>inlay_\w+) = (?P<value>\d+);"
     r"|struct (?P<struct>inlay_\w+) \{\n(?P<members>.*?)^\}"
     r"|(?:unsafe )?extern \"C\" fn (?P<function>\w+)\((?P<arguments>.*?)\)(?: -> (?P<returns>[^{]+?))? \{"

@@ -118,6 +118,11 @@ typedef struct inlay_pending inlay_pending;
  * it, and is there until the last who holds it lets go. */
 typedef struct inlay_result inlay_result;
 
+/* The values of a column in memory that belongs to the program alone: it may write to them, which nobody
+ * else sees, and they are there until it frees them, whatever becomes of the result, the connection and
+ * the database. */
+typedef struct inlay_buffer inlay_buffer;
+
 /* Some rows as columns. It keeps its memory itself: it may outlive the result, the connection and the
  * database. */
 typedef struct inlay_chunk inlay_chunk;
@@ -134,6 +139,10 @@ typedef struct inlay_call inlay_call;
 
 /* Where a function writes its values. It belongs to the library, and is there during the call. */
 typedef struct inlay_output inlay_output;
+
+/* A function that SQL declares in a language of the program's. It belongs to the library, and is there
+ * during the call. */
+typedef struct inlay_definition inlay_definition;
 
 /* Frees what a program gave with a function, when that is not called any more. */
 typedef void (*inlay_destroy)(void *user_data);
@@ -946,6 +955,38 @@ inlay_status inlay_result_column_chunk(
  * copy. It belongs to the result; the program only reads it. */
 inlay_status inlay_column_view(inlay_result *result, size_t column, inlay_array *array, inlay_error **error);
 
+/* ---- Columns of the program's own ------------------------------------------------------------------------ */
+
+/* A column of all rows of numbers, days or moments as values of fixed width, without a look at which of
+ * them are NULL: the least number of the type stands for NULL, and in DOUBLE the NaN whose lower half is
+ * 1954, which is R's NA. Those of a table are mapped where they can be, and not copied. To be freed by
+ * inlay_buffer_free. */
+inlay_status inlay_result_column_buffer(
+    inlay_result *result,
+    size_t column,
+    inlay_buffer **buffer,
+    inlay_error **error);
+
+/* The values. */
+void *inlay_buffer_data(inlay_buffer *buffer);
+
+/* How many there are. */
+size_t inlay_buffer_count(inlay_buffer *buffer);
+
+/* Bytes of each. */
+size_t inlay_buffer_width(inlay_buffer *buffer);
+
+/* Frees the values. */
+void inlay_buffer_free(inlay_buffer **buffer);
+
+/* Whether a column of all rows may have a NULL: false if it is known to have none, without a look at the
+ * values of a table. */
+inlay_status inlay_column_may_have_null(
+    inlay_result *result,
+    size_t column,
+    bool *may_have,
+    inlay_error **error);
+
 /* ---- Columns as plain arrays ----------------------------------------------------------------------------- */
 
 /* A column as booleans, 0 or 1; NULL is -128. */
@@ -1376,6 +1417,14 @@ size_t inlay_chunk_column_count(inlay_chunk *chunk);
 /* A column, from 0, as it lies in memory. It belongs to the chunk; the program only reads it. */
 inlay_status inlay_chunk_view(inlay_chunk *chunk, size_t column, inlay_array *array, inlay_error **error);
 
+/* A value of any type as text, as SQL shows it; NULL for NULL. To be freed by inlay_text_free. */
+inlay_status inlay_chunk_text(
+    inlay_chunk *chunk,
+    size_t row,
+    size_t column,
+    char **text,
+    inlay_error **error);
+
 /* What a nested column is made of, as a chunk of its own: the elements of lists and arrays as one column,
  * the keys and values of maps as two, a column for each field of a struct or member of a union. To be
  * freed by inlay_chunk_free. */
@@ -1597,6 +1646,12 @@ size_t inlay_output_row_count(inlay_output *output);
 /* The type of the values. */
 inlay_type_id inlay_output_type(inlay_output *output);
 
+/* How many digits a DECIMAL may have; 0 for others. */
+uint8_t inlay_output_precision(inlay_output *output);
+
+/* How many digits of a DECIMAL are behind the point; 0 for others. */
+uint8_t inlay_output_scale(inlay_output *output);
+
 /* Where the values of a type of fixed width are written, one behind the other; all are 0 before. NULL for
  * texts and bytes. */
 void *inlay_output_data(inlay_output *output);
@@ -1679,6 +1734,101 @@ inlay_status inlay_create_table_function(
     void *user_data,
     inlay_destroy destroy,
     inlay_error **error);
+
+/* ---- Languages of the program's -------------------------------------------------------------------------- */
+
+/* What a function makes of its arguments. */
+typedef enum inlay_function_kind {
+  /* A value for each row. */
+  INLAY_FUNCTION_SCALAR = 1,
+  /* A value for each group of rows. */
+  INLAY_FUNCTION_AGGREGATE = 2,
+  /* Rows. */
+  INLAY_FUNCTION_TABLE = 3
+} inlay_function_kind;
+
+/* Asked for the function that a text is, on any thread: it reads the definition, and gives the function by
+ * inlay_definition_scalar, inlay_definition_aggregate or inlay_definition_table, or says by
+ * inlay_definition_fail why there is none. */
+typedef void (*inlay_language)(void *user_data, inlay_definition *definition);
+
+/* Lets functions be written in a language of the program's, in statements of all connections of the
+ * database: what stands behind LANGUAGE, and with _MAP behind it where a function is to be called with
+ * parts of columns. Functions that are kept in the database run where the setting allow_python, which is
+ * also called allow_r, is on. user_data is given to the function, and to destroy, if that is not NULL,
+ * when it is not asked any more. */
+inlay_status inlay_set_language(
+    inlay_connection *connection,
+    const char *name,
+    inlay_language language,
+    void *user_data,
+    inlay_destroy destroy,
+    inlay_error **error);
+
+/* What kind of function is declared. */
+inlay_function_kind inlay_definition_kind(inlay_definition *definition);
+
+/* Whether the text is only to be looked at, as by CREATE FUNCTION: nothing of it is to run, and no
+ * function is taken. */
+bool inlay_definition_is_check(inlay_definition *definition);
+
+/* The name of the function; it belongs to the definition, as all texts of these functions. */
+const char *inlay_definition_name(inlay_definition *definition);
+
+/* The text. */
+const char *inlay_definition_body(inlay_definition *definition);
+
+/* How many parameters there are. */
+size_t inlay_definition_parameter_count(inlay_definition *definition);
+
+/* The name of a parameter, from 0; NULL if there is none. */
+const char *inlay_definition_parameter_name(inlay_definition *definition, size_t parameter);
+
+/* The type of a parameter as SQL writes it, from 0; NULL if there is none. */
+const char *inlay_definition_parameter_type(inlay_definition *definition, size_t parameter);
+
+/* The type of the values as SQL writes it. */
+const char *inlay_definition_returns(inlay_definition *definition);
+
+/* How many columns the rows have; 0 if the function gives none. */
+size_t inlay_definition_column_count(inlay_definition *definition);
+
+/* The name of a column, from 0; NULL if there is none. */
+const char *inlay_definition_column_name(inlay_definition *definition, size_t column);
+
+/* The type of a column as SQL writes it, from 0; NULL if there is none. */
+const char *inlay_definition_column_type(inlay_definition *definition, size_t column);
+
+/* The function, which gives a value for each row. user_data and destroy as in
+ * inlay_create_scalar_function. */
+inlay_status inlay_definition_scalar(
+    inlay_definition *definition,
+    inlay_scalar_function function,
+    void *user_data,
+    inlay_destroy destroy,
+    inlay_error **error);
+
+/* The function, which gives a value for each group. user_data and destroy as in
+ * inlay_create_scalar_function. */
+inlay_status inlay_definition_aggregate(
+    inlay_definition *definition,
+    inlay_aggregate_function function,
+    void *user_data,
+    inlay_destroy destroy,
+    inlay_error **error);
+
+/* The function, which gives rows; as inlay_create_table_function otherwise. */
+inlay_status inlay_definition_table(
+    inlay_definition *definition,
+    inlay_table_begin begin,
+    inlay_table_next next,
+    inlay_table_end end,
+    void *user_data,
+    inlay_destroy destroy,
+    inlay_error **error);
+
+/* There is no function: the statement fails with this message. */
+void inlay_definition_fail(inlay_definition *definition, const char *message);
 
 /* ---- ADBC ------------------------------------------------------------------------------------------------ */
 

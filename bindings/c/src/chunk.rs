@@ -3,7 +3,7 @@
 use crate::column::{self, Prepared};
 use crate::failure::{ErrorOut, guard, inlay_status, plain};
 use crate::kinds::inlay_array;
-use crate::pointers::{Freed, Handle, Made, Out, free, given, here, make, owned, put};
+use crate::pointers::{Freed, Handle, Made, Out, TextOut, free, given, here, make, owned, put, put_text};
 use inlay::{Chunk, Error, Parts};
 use std::ptr;
 use std::sync::OnceLock;
@@ -68,6 +68,28 @@ pub extern "C" fn inlay_chunk_view(
             }
         };
         put(array, prepared.array, "array")
+    })
+}
+
+/// A value of any type as text, as SQL shows it; NULL for NULL. To be freed by inlay_text_free.
+#[unsafe(no_mangle)]
+pub extern "C" fn inlay_chunk_text(
+    chunk: Handle<'_, inlay_chunk>,
+    row: usize,
+    column: usize,
+    text: Out<'_, TextOut>,
+    error: ErrorOut<'_>,
+) -> inlay_status {
+    guard(error, || {
+        put_text(text, "text", || {
+            let chunk = given(chunk, "chunk")?;
+            let rows = chunk.chunk.len();
+            if row >= rows {
+                return Err(Error::invalid_argument(format!("there is no row {row}: the chunk has {rows}")));
+            }
+            let value = chunk.chunk.column(column)?.value(row);
+            Ok((!value.is_null()).then(|| value.to_string()))
+        })
     })
 }
 

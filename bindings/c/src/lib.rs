@@ -14,7 +14,7 @@
 //! Modules
 //! - [`pointers`]: what arguments are; all that is unsafe is there and in [`functions`]. [`failure`]: errors. [`kinds`], [`types`]: types.
 //! - [`database`], [`connection`], [`query`], [`statement`], [`bind`], [`pending`]: statements, and what runs them.
-//! - [`result`], [`column`], [`plain`] (made by [`forms`]), [`value`], [`chunk`]: rows out. [`array`], [`appender`]: rows in. [`memory`]: what they take. [`arrow`]: both ways.
+//! - [`result`], [`column`], [`buffer`], [`plain`] (made by [`forms`]), [`value`], [`chunk`]: rows out. [`array`], [`appender`]: rows in. [`memory`]: what they take. [`arrow`]: both ways.
 //! - [`functions`], [`scan`]: what the program brings. [`calendar`]: days and moments taken apart.
 
 // The names are those of C. What callers promise is in the header.
@@ -25,6 +25,7 @@ mod appender;
 mod array;
 mod arrow;
 mod bind;
+mod buffer;
 mod calendar;
 mod chunk;
 mod column;

@@ -55,12 +55,12 @@ def test_only_prefixed_names_are_seen(prefix: Path) -> None:
     assert all(re.match(r"lib(c|m|gcc_s|pthread|dl|rt|util)\.so|ld-linux", name) for name in needed), needed
 
 
-@pytest.mark.parametrize("source", ["families.c", "objects.cc"])
+@pytest.mark.parametrize("source", ["families.c", "languages.c", "objects.cc"])
 def test_programs_run(build: Build, source: str) -> None:
     run([build(HERE / source, "-O2")])
 
 
-@pytest.mark.parametrize("source", ["families.c", "monetdblite.c"])
+@pytest.mark.parametrize("source", ["families.c", "languages.c", "monetdblite.c"])
 def test_programs_have_no_fault_that_sanitizers_see(build: Build, source: str) -> None:
     run([build(HERE / source, *SANITIZED)])
 
@@ -100,7 +100,7 @@ def test_loaded_again_and_again(build: Build, prefix: Path, tmp_path: Path) -> N
     run([program, prefix / "lib/libinlay.so", tmp_path / "a.inlay"])
 
 
-@pytest.mark.parametrize("source", ["families.c"])
+@pytest.mark.parametrize("source", ["families.c", "languages.c"])
 def test_static_library_needs_nothing_of_ours(build: Build, source: str) -> None:
     built = build(HERE / source, "-O2", static=True)
     run([built], env={})

@@ -18,7 +18,7 @@ VALGRIND = ["valgrind", "-q", "--error-exitcode=9", "--leak-check=full", "--erro
 
 
 @needs("valgrind")
-@pytest.mark.parametrize("source", ["families.c", "monetdblite.c", "streams.c", "adbc.c"])
+@pytest.mark.parametrize("source", ["families.c", "languages.c", "monetdblite.c", "streams.c", "adbc.c"])
 def test_programs_have_no_fault_that_valgrind_sees(build: Build, source: str) -> None:
     run([*VALGRIND, build(HERE / source, "-O1"), *(["10"] if source in ("streams.c", "adbc.c") else [])])
 

@@ -29,6 +29,7 @@ setMethod("dbDisconnect", "inlay_connection", function(conn, ...) {
     for (state in open) clear(state)
   }
   .Call(C_disconnect, conn@handle, conn@database, conn@dbdir != ":memory:")
+  pane_closed(conn)
   invisible(TRUE)
 })
 

@@ -1,4 +1,4 @@
-#' @include register.R
+#' @include arrow.R
 NULL
 
 # The backend of dbplyr: what dplyr's verbs and R's functions are in Inlay's SQL. Methods are registered when dbplyr is loaded.

@@ -57,7 +57,7 @@ settings_of <- function(config, read_only) {
 }
 
 setMethod("dbConnect", "inlay_driver", function(drv, dbdir = drv@dbdir, ..., read_only = FALSE, config = list(), bigint = drv@bigint,
-                                                timezone_out = drv@timezone_out, factors = drv@factors) {
+                                                timezone_out = drv@timezone_out, factors = drv@factors, allow_r = FALSE) {
   if (!is.character(dbdir) || length(dbdir) != 1L || is.na(dbdir)) fail("`dbdir` is the path of a file, or \":memory:\"")
   is_memory <- dbdir == "" || startsWith(dbdir, ":memory:")
   path <- if (is_memory) dbdir else path.expand(dbdir)
@@ -72,10 +72,14 @@ setMethod("dbConnect", "inlay_driver", function(drv, dbdir = drv@dbdir, ..., rea
   state <- new.env(parent = emptyenv())
   state$results <- new.env(parent = emptyenv())
   state$handle <- handle
+  state$number <- pane_number()
   state$path <- if (is_memory) ":memory:" else path
   reg.finalizer(state, warn_of_unclosed)
-  new("inlay_connection", handle = handle, database = database, driver = drv, dbdir = state$path, bigint = bigint,
+  con <- new("inlay_connection", handle = handle, database = database, driver = drv, dbdir = state$path, bigint = bigint,
       timezone_out = zone, factors = factors, read_only = isTRUE(read_only), state = state)
+  if (isTRUE(allow_r)) let_r_in(con)
+  pane_opened(con)
+  con
 })
 
 warn_of_unclosed <- function(state) {

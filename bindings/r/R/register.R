@@ -45,14 +45,6 @@ inlay_register <- function(conn, name, value) {
   invisible(TRUE)
 }
 
-# The rows of a query as a stream of Arrow, for the packages nanoarrow and arrow, or another connection.
-inlay_arrow <- function(conn, statement) {
-  sql <- checked_sql(conn, statement)
-  run <- .Call(C_execute, conn@handle, prepared(conn, sql), sql, FALSE)
-  on.exit(.Call(C_free_handle, run$handle, "result"))
-  .Call(C_arrow_stream, run$handle)
-}
-
 inlay_unregister <- function(conn, name) {
   checked_connection(conn)
   invisible(.Call(C_unregister_frame, conn@handle, enc2utf8(name)))

@@ -77,6 +77,7 @@ free_runs <- function(state) {
     .Call(C_free_handle, run$handle, "result")
   }
   state$runs <- list()
+  state$stream <- NULL
 }
 
 clear <- function(state) {

@@ -61,6 +61,7 @@ remove_table <- function(conn, name, ..., temporary = FALSE, fail_if_missing = T
     fail("there is no temporary table ", as.character(dbQuoteIdentifier(conn, name)))
   }
   run_sql(conn, paste0("DROP TABLE ", if (!fail_if_missing) "IF EXISTS ", dbQuoteIdentifier(conn, name)))
+  pane_updated(conn)
   invisible(TRUE)
 }
 
@@ -95,11 +96,31 @@ utc_where_no_zone <- function(conn, name, value) {
   value
 }
 
-append_rows <- function(conn, name, value) {
+append_rows <- function(conn, name, value) append_plain(conn, name, plain_frame(value))
+
+# From so many rows on, all workers read them: by a name that is nothing else's, which is forgotten afterwards.
+ROWS_MANY <- 20000L
+
+append_plain <- function(conn, name, frame) {
   parts <- table_parts(conn, name)
-  frame <- plain_frame(value)
   frame <- utc_where_no_zone(conn, name, frame)
-  .Call(C_append_frame, conn@handle, parts$schema, parts$table, frame)
+  if (nrow(frame) < ROWS_MANY || ncol(frame) == 0L) return(.Call(C_append_frame, conn@handle, parts$schema, parts$table, frame))
+  from <- own_name(conn)
+  .Call(C_register_frame, conn@handle, from, frame)
+  on.exit(.Call(C_unregister_frame, conn@handle, from))
+  insert_from(conn, name, from)
+}
+
+# A name for rows that only one statement reads.
+own_name <- function(conn) {
+  conn@state$next_name <- 1 + if (is.null(conn@state$next_name)) 0 else conn@state$next_name
+  sprintf("inlay_rows_%s_%.0f", conn@state$number, conn@state$next_name)
+}
+
+insert_from <- function(conn, name, from) {
+  run <- .Call(C_execute, conn@handle, NULL, enc2utf8(paste0("INSERT INTO ", dbQuoteIdentifier(conn, name), " BY NAME SELECT * FROM ", from)), FALSE)
+  .Call(C_free_handle, run$handle, "result")
+  max(run$changed, 0)
 }
 
 inlay_append <- function(conn, name, value) {
@@ -136,11 +157,9 @@ write_table <- function(conn, name, value, ..., row.names = FALSE, overwrite = F
       is_there <- FALSE
     }
     if (!is_there) create_table(conn, name, field_types(conn, value, field.types), temporary)
-    if (nrow(value) > 0L) {
-      parts <- table_parts(conn, name)
-      .Call(C_append_frame, conn@handle, parts$schema, parts$table, utc_where_no_zone(conn, name, frame))
-    }
+    if (nrow(value) > 0L) append_plain(conn, name, frame)
   })
+  pane_updated(conn)
   invisible(TRUE)
 }
 

@@ -90,21 +90,23 @@ static void set_levels(SEXP vector, const inlay_type *type) {
 }
 
 void dress(SEXP vector, form form, const inlay_type *type, const wishes *wishes) {
+  if (form == AS_FACTOR) set_levels(vector, type);
+  dress_plain(vector, form, inlay_type_get_id(type), wishes);
+}
+
+void dress_plain(SEXP vector, form form, inlay_type_id type, const wishes *wishes) {
   switch (form) {
-    case AS_FACTOR:
-      set_levels(vector, type);
-      set_class(vector, "factor", NULL);
-      return;
+    case AS_FACTOR: set_class(vector, "factor", NULL); return;
     case AS_INTEGER64: set_class(vector, "integer64", NULL); return;
     case AS_DATE: set_class(vector, "Date", NULL); return;
     case AS_MOMENT:
       set_class(vector, "POSIXct", "POSIXt");
       /* What has no zone is shown as it is written. */
-      set_text(vector, "tzone", inlay_type_get_id(type) == INLAY_TYPE_TIMESTAMP_TZ ? wishes->zone : "UTC");
+      set_text(vector, "tzone", type == INLAY_TYPE_TIMESTAMP_TZ ? wishes->zone : "UTC");
       return;
     case AS_SECONDS:
       set_text(vector, "units", "secs");
-      if (inlay_type_get_id(type) == INLAY_TYPE_TIME) set_class(vector, "hms", "difftime");
+      if (type == INLAY_TYPE_TIME) set_class(vector, "hms", "difftime");
       else set_class(vector, "difftime", NULL);
       return;
     case AS_LOGICAL:

@@ -13,15 +13,15 @@
 
 /* ---- What R is to let go of ---- */
 
-typedef struct released {
+struct released {
   SEXP vector;
-  struct released *next;
-} released;
+  released *next;
+};
 
 static released *to_release = NULL;
 static pthread_mutex_t release_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void release_later(released *it) {
+void let_go(released *it) {
   pthread_mutex_lock(&release_lock);
   it->next = to_release;
   to_release = it;
@@ -78,7 +78,7 @@ static void release_array(struct ArrowArray *array) {
   free(array->dictionary);
   free(array->children);
   for (int i = 0; i < 3; i++) free(it->owned[i]);
-  if (it->vector != NULL) release_later(it->vector);
+  if (it->vector != NULL) let_go(it->vector);
   free(it);
   array->release = NULL;
 }
@@ -107,10 +107,15 @@ static void *own(holding *it, int buffer, size_t count, size_t size) {
   return it->owned[buffer];
 }
 
+released *keep(SEXP value) {
+  released *it = memory(1, sizeof *it);
+  it->vector = value;
+  R_PreserveObject(value);
+  return it;
+}
+
 static void protect(holding *it, SEXP vector) {
-  it->vector = memory(1, sizeof *it->vector);
-  it->vector->vector = vector;
-  R_PreserveObject(vector);
+  it->vector = keep(vector);
   MARK_NOT_MUTABLE(vector);
 }
 

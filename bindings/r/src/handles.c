@@ -1,5 +1,6 @@
 /* Databases, connections, statements and results behind external pointers. */
 #include "inlay_r.h"
+#include <stdlib.h>
 #include <string.h>
 
 static void *open_pointer(SEXP handle, const char *closed) {
@@ -10,7 +11,11 @@ static void *open_pointer(SEXP handle, const char *closed) {
 
 inlay_database *database_of(SEXP handle) { return open_pointer(handle, "the database is closed"); }
 
-inlay_connection *connection_of(SEXP handle) { return open_pointer(handle, "the connection is closed"); }
+inlay_connection *connection_of(SEXP handle) {
+  inlay_connection *it = open_pointer(handle, "the connection is closed");
+  if (is_busy(it)) Rf_error("the connection runs the statement that called this function; open another connection for queries inside of it");
+  return it;
+}
 
 inlay_statement *statement_of(SEXP handle) { return open_pointer(handle, "the result is cleared"); }
 
@@ -37,7 +42,11 @@ static void free_statement(SEXP handle) {
   inlay_statement_free(&it);
 }
 
+static void free_owned(SEXP handle);
+
 static void free_result(SEXP handle) {
+  SEXP owned = R_ExternalPtrProtected(handle);
+  if (TYPEOF(owned) == EXTPTRSXP) free_owned(owned);
   inlay_result *it = taken(handle);
   inlay_result_release(&it);
 }
@@ -83,7 +92,10 @@ SEXP connect_database(SEXP database) {
 /* is_file: whether vectors have to let go of the connection, so that its file is closed. */
 SEXP disconnect(SEXP connection, SEXP database, SEXP is_file) {
   frames_drain();
-  if (R_ExternalPtrAddr(connection) != NULL && Rf_asLogical(is_file)) vectors_detach(inlay_connection_id(connection_of(connection)));
+  if (R_ExternalPtrAddr(connection) != NULL) {
+    inlay_connection *it = connection_of(connection);
+    if (Rf_asLogical(is_file)) vectors_detach(inlay_connection_id(it));
+  }
   free_connection(connection);
   free_database(database);
   return R_NilValue;
@@ -97,7 +109,7 @@ SEXP free_handle(SEXP handle, SEXP kind) {
 }
 
 SEXP interrupt_connection(SEXP connection) {
-  inlay_interrupt(connection_of(connection));
+  inlay_interrupt(open_pointer(connection, "the connection is closed"));
   return R_NilValue;
 }
 
@@ -145,12 +157,32 @@ typedef struct {
   int is_whole; /* whether all rows are computed */
   inlay_result *result;
   size_t rows;
+  owned_columns *owned;
 } execution;
+
+/* Columns of a result that are R's alone, until they are vectors: behind what the result's handle protects. */
+static void free_owned(SEXP handle) {
+  owned_columns *it = taken(handle);
+  if (it == NULL) return;
+  vectors_give_back(it);
+  free(it);
+}
+
+static SEXP new_owned(void) {
+  owned_columns *it = calloc(1, sizeof *it);
+  if (it == NULL) Rf_error("out of memory");
+  return handle_of(it, free_owned);
+}
+
+static owned_columns *owned_of(SEXP result) {
+  SEXP handle = R_ExternalPtrProtected(result);
+  return TYPEOF(handle) == EXTPTRSXP ? R_ExternalPtrAddr(handle) : NULL;
+}
 
 static inlay_status count_work(void *data, inlay_error **error) {
   execution *it = data;
   inlay_status status = inlay_result_row_count(it->result, &it->rows, error);
-  return status == INLAY_OK ? vectors_find(it->result, error) : status;
+  return status == INLAY_OK ? vectors_take(it->result, it->owned, error) : status;
 }
 
 static inlay_status execute_work(void *data, inlay_error **error) {
@@ -175,12 +207,15 @@ SEXP execute(SEXP connection, SEXP statement, SEXP sql, SEXP is_whole) {
   SEXP answer = PROTECT(Rf_mkNamed(VECSXP, names));
   SEXP handle = handle_of(NULL, free_result);
   SET_VECTOR_ELT(answer, 0, handle);
+  R_SetExternalPtrProtected(handle, new_owned());
+  it.owned = owned_of(handle);
   inlay_error *error = NULL;
   int is_interrupted = 0;
   inlay_status status = run_quietly(it.connection, execute_work, &it, &error, &is_interrupted);
   if (status == INLAY_ERROR_OUT_OF_MEMORY && it.statement != NULL && !inlay_in_transaction(it.connection)) {
     /* One statement by itself did nothing: once more, without what only waits to be collected. */
     inlay_error_free(&error);
+    vectors_give_back(it.owned);
     R_gc();
     status = run_quietly(it.connection, execute_work, &it, &error, &is_interrupted);
   }
@@ -198,7 +233,8 @@ SEXP execute(SEXP connection, SEXP statement, SEXP sql, SEXP is_whole) {
 
 /* Computes all rows; gives how many there are. */
 SEXP result_rows(SEXP connection, SEXP handle) {
-  execution it = {.result = result_of(handle)};
+  execution it = {.result = result_of(handle), .owned = owned_of(handle)};
+  vectors_give_back(it.owned);
   run(connection_of(connection), count_work, &it);
   return Rf_ScalarReal((double)it.rows);
 }
@@ -246,6 +282,19 @@ SEXP column_types(SEXP handle) {
   return types;
 }
 
+static inlay_status find_work(void *data, inlay_error **error) { return vectors_find(data, error); }
+
+/* The columns of all rows that are R's alone. NULL for some of the rows, which are windows of what the result keeps. */
+static owned_columns *whole_of(SEXP connection, SEXP handle, R_xlen_t from, R_xlen_t count) {
+  owned_columns *owned = owned_of(handle);
+  if (owned == NULL || !owned->is_any) return NULL;
+  for (size_t i = 0; i < owned->count; i++)
+    if (owned->columns[i].buffer != NULL && from == 0 && inlay_buffer_count(owned->columns[i].buffer) == (size_t)count) return owned;
+  vectors_give_back(owned);
+  if (count > 0) run(connection_of(connection), find_work, result_of(handle));
+  return NULL;
+}
+
 /* Rows [from, from + count) as a data frame. */
 SEXP fetch(SEXP connection, SEXP handle, SEXP from, SEXP count, SEXP bigint, SEXP zone) {
   inlay_result *result = result_of(handle);
@@ -253,14 +302,16 @@ SEXP fetch(SEXP connection, SEXP handle, SEXP from, SEXP count, SEXP bigint, SEX
   const size_t columns = inlay_result_column_count(result);
   const R_xlen_t first = (R_xlen_t)Rf_asReal(from), rows = (R_xlen_t)Rf_asReal(count);
   if (rows > INT_MAX) Rf_error("%.0f rows are more than a data frame can have; fetch them in parts, or aggregate in SQL", (double)rows);
+  owned_columns *owned = whole_of(connection, handle, first, rows);
   SEXP frame = PROTECT(Rf_allocVector(VECSXP, (R_xlen_t)columns));
   for (size_t i = 0; i < columns; i++) {
     SEXP keeper;
     const inlay_type *type = type_of(result, i, &keeper);
     PROTECT(keeper);
     const form form = form_of(inlay_type_get_id(type), &wishes);
-    SEXP vector = vector_of(form) == VECSXP ? nested_column(result, i, type, &wishes, first, rows)
-                                            : column_vector(connection, result, i, form, first, rows);
+    SEXP vector = vector_of(form) == VECSXP
+                      ? nested_column(result, i, type, &wishes, first, rows)
+                      : column_vector(connection, result, i, form, first, rows, vectors_owned(owned, result, i, form));
     SET_VECTOR_ELT(frame, (R_xlen_t)i, vector);
     if (vector_of(form) != VECSXP) dress(vector, form, type, &wishes);
     UNPROTECT(1);

@@ -27,11 +27,25 @@ SEXP begin_pieces(SEXP);
 SEXP next_piece(SEXP, SEXP, SEXP, SEXP, SEXP);
 SEXP is_at_end(SEXP, SEXP);
 SEXP end_pieces(SEXP);
-SEXP arrow_stream(SEXP);
+SEXP arrow_stream(SEXP, SEXP);
+SEXP frame_arrow(SEXP);
 SEXP register_stream(SEXP, SEXP, SEXP);
 SEXP register_frame(SEXP, SEXP, SEXP);
 SEXP unregister_frame(SEXP, SEXP);
 SEXP append_frame(SEXP, SEXP, SEXP, SEXP);
+SEXP create_function(SEXP, SEXP, SEXP, SEXP, SEXP, SEXP, SEXP);
+SEXP remove_function(SEXP, SEXP);
+SEXP set_language(SEXP, SEXP);
+SEXP request_arguments(SEXP);
+SEXP request_rows(SEXP);
+SEXP request_ends(SEXP);
+SEXP request_form(SEXP);
+SEXP type_form(SEXP);
+SEXP request_give(SEXP, SEXP);
+SEXP request_give_rows(SEXP, SEXP, SEXP);
+SEXP request_fail(SEXP, SEXP, SEXP);
+SEXP request_definition(SEXP);
+SEXP request_define(SEXP, SEXP);
 
 #define ENTRY(name, count) {#name, (DL_FUNC)&name, count}
 
@@ -42,7 +56,10 @@ static const R_CallMethodDef entries[] = {
     ENTRY(bind_row, 3),         ENTRY(execute, 4),         ENTRY(result_rows, 2),
     ENTRY(column_types, 1),     ENTRY(fetch, 6), ENTRY(empty_frame, 3),           ENTRY(register_frame, 3),   ENTRY(unregister_frame, 2),
     ENTRY(begin_pieces, 1),     ENTRY(next_piece, 5),      ENTRY(is_at_end, 2),        ENTRY(end_pieces, 1),
-    ENTRY(arrow_stream, 1),     ENTRY(register_stream, 3),
+    ENTRY(arrow_stream, 2),     ENTRY(frame_arrow, 1),     ENTRY(register_stream, 3),
+    ENTRY(create_function, 7),  ENTRY(remove_function, 2), ENTRY(set_language, 2),     ENTRY(request_arguments, 1),
+    ENTRY(request_rows, 1),     ENTRY(request_ends, 1),    ENTRY(request_form, 1), ENTRY(type_form, 1),     ENTRY(request_give, 2),
+    ENTRY(request_give_rows, 3), ENTRY(request_fail, 3),   ENTRY(request_definition, 1), ENTRY(request_define, 2),
     ENTRY(append_frame, 4),     ENTRY(execute_rows, 3),    ENTRY(gives_rows, 1),     {NULL, NULL, 0},
 };
 
@@ -51,4 +68,5 @@ void attribute_visible R_init_inlay(DllInfo *dll) {
   R_useDynamicSymbols(dll, FALSE);
   R_forceSymbols(dll, TRUE);
   vectors_init(dll);
+  serve_init();
 }

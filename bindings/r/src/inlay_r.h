@@ -18,6 +18,40 @@ inlay_status run_quietly(inlay_connection *connection, engine_work work, void *d
 /* Raises what run_quietly gave: R's interrupt, or the error. Does not return. */
 void raise_run(inlay_error **error, int is_interrupted);
 
+/* Whether the statement of the connection waits for the function in R that runs now. */
+int is_busy(const inlay_connection *connection);
+/* The user has interrupted a function in R: the statement that called it ends as if interrupted itself. */
+void interrupt_run(void);
+
+/* serve.c: work of other threads on R's main thread. */
+typedef void (*main_work)(void *data);
+void serve_init(void);
+int is_main_thread(void);
+/* Whether the main thread is in such work. */
+int is_serving(void);
+/* Has the main thread do something, which must not jump out. 0 if it was not done, as the statement of the call was interrupted. */
+int on_main(main_work work, void *data, inlay_call *call);
+/* Sets a flag that serve_until waits for. */
+void serve_wake(int *flag);
+/* Does what other threads ask for until the flag is set, but no longer than so many milliseconds, or one piece of work. The flag. */
+int serve_until(const int *flag, int milliseconds);
+
+/* calls.c: functions in R that the engine calls. */
+
+/* plain.c: R's plain vectors into what functions of the engine write to. */
+typedef struct {
+  const void *data;   /* of R's memory */
+  inlay_bytes *texts; /* of texts and bytes; NULL for NULL */
+} plain_values;
+
+#define SAID 256
+void plain_begin(plain_values *it, SEXP values);
+void plain_end(plain_values *it);
+/* Writes some of them; on any thread. If it returns 0, `said` has SAID bytes that say why. */
+int plain_write(const plain_values *it, size_t from, size_t count, inlay_output *output, char *said);
+/* The form that R has to give values of a type in. */
+const char *form_name(inlay_type_id type);
+
 /* handles.c: pointers of the engine as R's external pointers. */
 inlay_database *database_of(SEXP handle);
 inlay_connection *connection_of(SEXP handle);
@@ -59,12 +93,30 @@ form form_of(inlay_type_id type, const wishes *wishes);
 SEXPTYPE vector_of(form form);
 /* Classes and other attributes of a vector. Nothing is allocated for those without. */
 void dress(SEXP vector, form form, const inlay_type *type, const wishes *wishes);
+/* The same for what has no levels. */
+void dress_plain(SEXP vector, form form, inlay_type_id type, const wishes *wishes);
 /* Makes a list a data frame of so many rows. */
 void make_frame(SEXP list, R_xlen_t rows);
 
 /* vectors.c: columns as ALTREP vectors. */
 void vectors_init(DllInfo *dll);
-SEXP column_vector(SEXP connection, inlay_result *result, size_t column, form form, R_xlen_t from, R_xlen_t count);
+/* A column that is R's alone. */
+typedef struct {
+  inlay_buffer *buffer; /* NULL if it is none, or was made a vector */
+  int may_have_null;
+} owned_column;
+typedef struct {
+  owned_column *columns;
+  size_t count;
+  int is_any; /* whether there were some */
+} owned_columns;
+/* Takes those that R may read as they lie, for vectors of all rows; on any thread. */
+inlay_status vectors_take(inlay_result *result, owned_columns *to, inlay_error **error);
+void vectors_give_back(owned_columns *it);
+/* The one of a column, if there is one in the form. */
+owned_column *vectors_owned(owned_columns *it, inlay_result *result, size_t index, form form);
+/* owned may be NULL. */
+SEXP column_vector(SEXP connection, inlay_result *result, size_t column, form form, R_xlen_t from, R_xlen_t count, owned_column *owned);
 /* Finds the columns of a result that R may read where they are; on any thread. */
 inlay_status vectors_find(inlay_result *result, inlay_error **error);
 /* Has vectors of a frame point to what was found, so that a pointer is there for who looks for one. */
@@ -80,11 +132,18 @@ SEXP nested_column(inlay_result *result, size_t column, const inlay_type *type, 
 /* Rows [from, from + count) of a chunk as vectors of R's own, in a list of the types' names; types is one for each column. */
 SEXP chunk_values(inlay_chunk *chunk, inlay_type *const *types, const wishes *wishes, size_t from, size_t count);
 
+/* The first values of an array as a vector of R's own. */
+SEXP array_values(const inlay_array *array, const wishes *wishes, size_t count);
+
 /* A vector of a type without values. */
 SEXP empty_of(const inlay_type *type, const wishes *wishes);
 
 /* frames.c: data frames as streams of Arrow. */
 void frame_stream(SEXP frame, struct ArrowArrayStream *stream);
+/* Protects a value until it is let go of, which any thread may do. */
+typedef struct released released;
+released *keep(SEXP value);
+void let_go(released *it);
 /* Lets go of R's vectors that the engine has no use for any more. */
 void frames_drain(void);
 

@@ -9,6 +9,8 @@ typedef struct node {
   inlay_array array;
   const inlay_type *type;
   inlay_type_id id;
+  inlay_chunk *chunk; /* the one that it is a column of */
+  size_t column;
   inlay_chunk *parts;
   const uint32_t *offsets;
   const uint8_t *tags;
@@ -32,6 +34,8 @@ static void free_node(node *it) {
 static inlay_status read_node(node *it, inlay_chunk *chunk, size_t column, const inlay_type *type, inlay_error **error) {
   it->type = type;
   it->id = inlay_type_get_id(type);
+  it->chunk = chunk;
+  it->column = column;
   inlay_status status = inlay_chunk_view(chunk, column, &it->array, error);
   if (status != INLAY_OK || it->array.layout != INLAY_LAYOUT_NESTED) return status;
   status = inlay_chunk_parts(chunk, column, &it->parts, error);
@@ -81,22 +85,48 @@ static SEXP list_of(const node *it, const wishes *wishes, size_t from, size_t co
   return list;
 }
 
+static void fill_vector(const inlay_array *array, form form, size_t from, size_t count, SEXP vector) {
+  switch (vector_of(form)) {
+    case LGLSXP: fill_int(array, form, from, count, LOGICAL(vector)); break;
+    case INTSXP: fill_int(array, form, from, count, INTEGER(vector)); break;
+    case REALSXP: fill_double(array, form, from, count, REAL(vector)); break;
+    case STRSXP:
+      for (size_t i = 0; i < count; i++) SET_STRING_ELT(vector, (R_xlen_t)i, text_at(array, from + i));
+      break;
+    default:
+      for (size_t i = 0; i < count; i++) SET_VECTOR_ELT(vector, (R_xlen_t)i, blob_at(array, from + i));
+  }
+}
+
+/* Texts of values that lie in memory as numbers: the engine makes them. */
+static void made_texts(const node *it, size_t from, size_t count, SEXP vector) {
+  for (size_t i = 0; i < count; i++) {
+    inlay_error *error = NULL;
+    char *text = NULL;
+    if (inlay_chunk_text(it->chunk, from + i, it->column, &text, &error) != INLAY_OK) raise_error(&error);
+    /* The text is R's own, or R is out of memory. */
+    SET_STRING_ELT(vector, (R_xlen_t)i, text == NULL ? NA_STRING : Rf_mkCharCE(text, CE_UTF8));
+    inlay_text_free(&text);
+  }
+}
+
 static SEXP values_of(const node *it, const wishes *wishes, size_t from, size_t count) {
   const form form = form_of(it->id, wishes);
   if (form == AS_NESTED) return it->id == INLAY_TYPE_STRUCT ? frame_of(it, wishes, from, count) : list_of(it, wishes, from, count);
   SEXP vector = PROTECT(Rf_allocVector(vector_of(form), (R_xlen_t)count));
-  switch (vector_of(form)) {
-    case LGLSXP: fill_int(&it->array, form, from, count, LOGICAL(vector)); break;
-    case INTSXP: fill_int(&it->array, form, from, count, INTEGER(vector)); break;
-    case REALSXP: fill_double(&it->array, form, from, count, REAL(vector)); break;
-    case STRSXP:
-      if (!has_texts(&it->array)) Rf_error("values of %s inside of others have no form in R; cast them to VARCHAR", inlay_type_text(it->type));
-      for (size_t i = 0; i < count; i++) SET_STRING_ELT(vector, (R_xlen_t)i, text_at(&it->array, from + i));
-      break;
-    default:
-      for (size_t i = 0; i < count; i++) SET_VECTOR_ELT(vector, (R_xlen_t)i, blob_at(&it->array, from + i));
-  }
+  if (vector_of(form) == STRSXP && !has_texts(&it->array)) made_texts(it, from, count, vector);
+  else fill_vector(&it->array, form, from, count, vector);
   dress(vector, form, it->type, wishes);
+  UNPROTECT(1);
+  return vector;
+}
+
+SEXP array_values(const inlay_array *array, const wishes *wishes, size_t count) {
+  const form form = form_of(array->type_id, wishes);
+  if (vector_of(form) == STRSXP && !has_texts(array)) Rf_error("values of this type cannot be arguments of functions in R; cast them to VARCHAR");
+  SEXP vector = PROTECT(Rf_allocVector(vector_of(form), (R_xlen_t)count));
+  fill_vector(array, form, 0, count, vector);
+  dress_plain(vector, form, array->type_id, wishes);
   UNPROTECT(1);
   return vector;
 }

@@ -33,17 +33,7 @@ static inlay_status next_work(void *data, inlay_error **error) {
   return status;
 }
 
-/* Whether all types are known from what lies in chunks: texts of some are made for whole columns only. */
-static int is_readable(const inlay_type *type) {
-  const inlay_type_id id = inlay_type_get_id(type);
-  if (id == INLAY_TYPE_BIT || id == INLAY_TYPE_TIME_TZ) return 0;
-  if (id == INLAY_TYPE_ENUM) return 1;
-  for (size_t i = 0; inlay_type_part(type, i) != NULL; i++)
-    if (!is_readable(inlay_type_part(type, i))) return 0;
-  return 1;
-}
-
-/* Begins to read a result in pieces; NULL if it has to be read as a whole. */
+/* Begins to read a result in pieces. */
 SEXP begin_pieces(SEXP handle) {
   inlay_error *error = NULL;
   inlay_result *result = result_of(handle);
@@ -58,15 +48,10 @@ SEXP begin_pieces(SEXP handle) {
   it->types = calloc(count == 0 ? 1 : count, sizeof(inlay_type *));
   if (it->types == NULL) Rf_error("out of memory");
   it->column_count = count;
-  int is_fit = 1;
-  for (size_t i = 0; i < count; i++) {
+  for (size_t i = 0; i < count; i++)
     if (inlay_result_column_full_type(result, i, &it->types[i], &error) != INLAY_OK) raise_error(&error);
-    is_fit &= is_readable(it->types[i]);
-  }
   UNPROTECT(1);
-  if (is_fit) return keeper;
-  free_reader(keeper);
-  return R_NilValue;
+  return keeper;
 }
 
 static reader *reader_of(SEXP keeper) {

@@ -1,7 +1,6 @@
 /* Runs the engine so that Ctrl-C ends it: the work is on a thread of its own, which never enters R, and the main
- * thread asks R every few milliseconds whether the user has interrupted. */
+ * thread asks R every few milliseconds whether the user has interrupted, and does what workers ask it for (serve.c). */
 #include "inlay_r.h"
-#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <time.h>
@@ -14,40 +13,32 @@ typedef struct {
   inlay_error *error;
   inlay_status status;
   int is_done;
-  pthread_mutex_t lock;
-  pthread_cond_t done;
 } job;
 
 static void *work_on(void *pointer) {
   job *job = pointer;
-  inlay_error *error = NULL;
-  inlay_status status = job->work(job->data, &error);
-  pthread_mutex_lock(&job->lock);
-  job->status = status;
-  job->error = error;
-  job->is_done = 1;
-  pthread_cond_signal(&job->done);
-  pthread_mutex_unlock(&job->lock);
+  job->status = job->work(job->data, &job->error);
+  serve_wake(&job->is_done);
   return NULL;
 }
 
-/* Whether the work is done, after waiting for some milliseconds at most. */
-static int wait_for(job *job) {
-  struct timespec until;
-  clock_gettime(CLOCK_REALTIME, &until);
-  until.tv_nsec += POLL_MS * 1000000L;
-  if (until.tv_nsec >= 1000000000L) {
-    until.tv_sec += 1;
-    until.tv_nsec -= 1000000000L;
-  }
-  pthread_mutex_lock(&job->lock);
-  while (!job->is_done) {
-    if (pthread_cond_timedwait(&job->done, &job->lock, &until) == ETIMEDOUT) break;
-  }
-  int is_done = job->is_done;
-  pthread_mutex_unlock(&job->lock);
-  return is_done;
+/* Connections whose statements run, the innermost first: a function in R may use others. */
+typedef struct running {
+  inlay_connection *connection;
+  struct running *outer;
+} running;
+
+static running *innermost = NULL;
+static int was_interrupted = 0;
+
+int is_busy(const inlay_connection *connection) {
+  if (!is_serving()) return 0;
+  for (const running *it = innermost; it != NULL; it = it->outer)
+    if (it->connection == connection) return 1;
+  return 0;
 }
+
+void interrupt_run(void) { was_interrupted = 1; }
 
 #define PROGRESS_AFTER_SECONDS 2.0
 #define PROGRESS_EVERY_SECONDS 0.2
@@ -89,8 +80,9 @@ inlay_status run_quietly(inlay_connection *connection, engine_work work, void *d
   pthread_t thread;
   sigset_t all, before;
   *is_interrupted = 0;
-  pthread_mutex_init(&job.lock, NULL);
-  pthread_cond_init(&job.done, NULL);
+  running frame = {connection, innermost};
+  innermost = &frame;
+  was_interrupted = 0;
   /* Signals are R's: its main thread gets them. */
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -101,28 +93,31 @@ inlay_status run_quietly(inlay_connection *connection, engine_work work, void *d
   } else {
     int is_shown = 0;
     double next = now() + progress_after();
-    while (!wait_for(&job)) {
+    while (!serve_until(&job.is_done, POLL_MS)) {
       const double at = now();
       if (at >= next) {
         show_progress(connection);
         is_shown = 1;
         next = at + PROGRESS_EVERY_SECONDS;
       }
-      if (!*is_interrupted && !R_ToplevelExec(check, NULL)) *is_interrupted = 1;
+      if (!*is_interrupted && (was_interrupted || !R_ToplevelExec(check, NULL))) *is_interrupted = 1;
       /* More than once: the call may not have begun when it was told to end. */
       if (*is_interrupted) inlay_interrupt(connection);
     }
     pthread_join(thread, NULL);
     if (is_shown) clear_progress();
   }
-  pthread_cond_destroy(&job.done);
-  pthread_mutex_destroy(&job.lock);
+  if (was_interrupted) *is_interrupted = 1;
+  was_interrupted = 0;
+  innermost = frame.outer;
   *error = job.error;
   return job.status;
 }
 
 void raise_run(inlay_error **error, int is_interrupted) {
-  if (is_interrupted && inlay_error_status(*error) == INLAY_ERROR_INTERRUPTED) {
+  const inlay_status status = inlay_error_status(*error);
+  /* A function in R that was interrupted is an error of the function for the engine. */
+  if (is_interrupted && (status == INLAY_ERROR_INTERRUPTED || status == INLAY_ERROR_EXTERNAL)) {
     inlay_error_free(error);
     /* R's own handler marks the interrupt, and the check raises it, as if it came now. */
     raise(SIGINT);

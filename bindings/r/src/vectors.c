@@ -1,9 +1,9 @@
 /* Columns of results as R's vectors (ALTREP).
  *
  * A vector is a window of a column. Where memory of the engine is what R would have (INTEGER, DOUBLE, BIGINT as
- * integer64; below each NULL lies R's NA), R reads it where it is. Otherwise values are converted when they are
- * touched: one by one, or all, once, when somebody asks for a pointer. Whoever wants to write gets a copy: what R
- * writes never reaches the engine.
+ * integer64; below each NULL lies R's NA), R reads it where it is. A whole column of such is a mapping that belongs to the
+ * vector alone (an inlay_buffer): R writes to it as well, which never reaches the engine, and it outlives all else. Otherwise
+ * values are converted when they are touched: one by one, or all, once, when somebody asks for a pointer.
  *
  * data1: an external pointer to the column; its finaliser lets go of the engine's memory.
  * data2: R's own values, once they were made; NULL before.
@@ -24,6 +24,8 @@ typedef struct column {
   inlay_array array;
   const char *const *texts; /* of a type whose texts the engine makes */
   const void *direct;       /* where R reads; NULL if values are converted */
+  inlay_buffer *buffer;     /* that it lies in, if it belongs to the vector */
+  int may_have_null;        /* what is known of those in the buffer */
   SEXP vector;              /* not protected: it is there as long as this */
   uint64_t session;
   struct column *next, *previous;
@@ -35,6 +37,7 @@ static R_altrep_class_t logical_class, integer_class, double_class, text_class;
 static void forget(column *it) {
   inlay_result_release(&it->result);
   inlay_chunk_free(&it->chunk);
+  inlay_buffer_free(&it->buffer);
   it->direct = NULL;
   it->texts = NULL;
   memset(&it->array, 0, sizeof it->array);
@@ -209,7 +212,8 @@ static R_xlen_t length_of(SEXP vector) { return column_of(vector)->count; }
 static void *dataptr(SEXP vector, Rboolean is_writable) {
   if (is_made(vector)) return DATAPTR(R_altrep_data2(vector));
   column *it = loaded(vector);
-  if (!is_writable && it->direct != NULL) return (void *)it->direct;
+  if (is_writable && it->buffer != NULL) it->may_have_null = 1;
+  if (it->direct != NULL && (!is_writable || it->buffer != NULL)) return (void *)it->direct;
   return DATAPTR(made(vector));
 }
 
@@ -269,8 +273,8 @@ static R_xlen_t double_region(SEXP vector, R_xlen_t from, R_xlen_t count, double
 /* Known only where no NULL is; R looks at the values otherwise. */
 static int int_no_na(SEXP vector) {
   const column *it = column_of(vector);
-  return !is_made(vector) && it->is_loaded && it->direct != NULL && it->array.validity == NULL && it->array.data != NULL &&
-         it->form == AS_INTEGER;
+  if (is_made(vector) || it->direct == NULL || it->form != AS_INTEGER) return 0;
+  return it->buffer != NULL ? !it->may_have_null : it->is_loaded && it->array.validity == NULL && it->array.data != NULL;
 }
 
 static SEXP string_at(SEXP vector, R_xlen_t index) {
@@ -317,17 +321,25 @@ static R_altrep_class_t class_of(form form) {
   }
 }
 
-SEXP column_vector(SEXP connection, inlay_result *result, size_t index, form form, R_xlen_t from, R_xlen_t count) {
+SEXP column_vector(SEXP connection, inlay_result *result, size_t index, form form, R_xlen_t from, R_xlen_t count, owned_column *owned) {
   SEXP handle = PROTECT(R_MakeExternalPtr(NULL, R_NilValue, R_NilValue));
   column *it = calloc(1, sizeof *it);
   if (it == NULL) Rf_error("out of memory");
-  inlay_result_retain(result);
-  it->result = result;
   it->index = index;
   it->from = (size_t)from;
   it->count = count;
   it->form = form;
-  it->session = inlay_connection_id(connection_of(connection));
+  if (owned != NULL) {
+    it->buffer = owned->buffer;
+    it->may_have_null = owned->may_have_null;
+    owned->buffer = NULL;
+    it->direct = inlay_buffer_data(it->buffer);
+    it->is_loaded = 1;
+  } else {
+    inlay_result_retain(result);
+    it->result = result;
+    it->session = inlay_connection_id(connection_of(connection));
+  }
   it->next = columns;
   if (columns != NULL) columns->previous = it;
   columns = it;
@@ -343,6 +355,36 @@ static form direct_form(inlay_type_id type) {
   if (type == INLAY_TYPE_INTEGER) return AS_INTEGER;
   if (type == INLAY_TYPE_BIGINT) return AS_INTEGER64;
   return type == INLAY_TYPE_DOUBLE ? AS_DOUBLE : AS_NESTED;
+}
+
+inlay_status vectors_take(inlay_result *result, owned_columns *to, inlay_error **error) {
+  const size_t count = inlay_result_column_count(result);
+  inlay_status status = INLAY_OK;
+  to->columns = calloc(count == 0 ? 1 : count, sizeof *to->columns);
+  if (to->columns == NULL) return INLAY_OK;
+  to->count = count;
+  for (size_t i = 0; i < count && status == INLAY_OK; i++) {
+    owned_column *it = &to->columns[i];
+    if (direct_form(inlay_result_column_type(result, i)) == AS_NESTED) continue;
+    to->is_any = 1;
+    bool may_have_null = true;
+    status = inlay_column_may_have_null(result, i, &may_have_null, error);
+    it->may_have_null = may_have_null;
+    if (status == INLAY_OK) status = inlay_result_column_buffer(result, i, &it->buffer, error);
+  }
+  return status;
+}
+
+void vectors_give_back(owned_columns *it) {
+  for (size_t i = 0; i < it->count; i++) inlay_buffer_free(&it->columns[i].buffer);
+  free(it->columns);
+  it->columns = NULL;
+  it->count = 0;
+}
+
+owned_column *vectors_owned(owned_columns *it, inlay_result *result, size_t index, form form) {
+  if (it == NULL || index >= it->count || it->columns[index].buffer == NULL) return NULL;
+  return form == direct_form(inlay_result_column_type(result, index)) ? &it->columns[index] : NULL;
 }
 
 /* The engine keeps what it finds for the result. */
@@ -361,6 +403,7 @@ void vectors_load(SEXP frame) {
     SEXP vector = VECTOR_ELT(frame, i);
     if (!ALTREP(vector) || TYPEOF(vector) == VECSXP) continue;
     const column *it = column_of(vector);
+    if (it->result == NULL) continue;
     if (it->form == direct_form(inlay_result_column_type(it->result, it->index))) loaded(vector);
   }
 }

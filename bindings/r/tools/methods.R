@@ -10,10 +10,12 @@ methods <- unlist(lapply(getGenerics(where = space), function(generic) {
 methods <- sort(unique(grep("inlay_", methods, value = TRUE)))
 # Generics of DBI that a user finds here, too.
 reexported <- sort(setdiff(getNamespaceExports("inlay"), c(grep("^\\.__", getNamespaceExports("inlay"), value = TRUE), ls(space))))
+# Of this package, or DBI's own.
+generics <- names(space$GENERICS_OF_ARROW)
 writeLines(c(
   "% Made by tools/methods.R.",
   "\\name{inlay-methods}",
-  paste0("\\alias{", c("inlay_driver-class", "inlay_connection-class", "inlay_result-class", methods, reexported), "}"),
+  paste0("\\alias{", c(paste0("inlay_", c("driver", "connection", "result", "result_arrow"), "-class"), methods, unique(c(reexported, generics))), "}"),
   "\\title{DBI's methods, and its functions}",
   "\\description{Methods of DBI's generics, which are documented there, for \\code{\\link{inlay}}; and these generics themselves.}",
   "\\keyword{internal}"

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Definitions that are kept ready; when there are more, all are prepared anew.
 const PREPARED_MAX: usize = 256;
 /// Languages that definitions may be of, whether or not a host brings them.
-const KNOWN: [&str; 1] = ["python"];
+const KNOWN: [&str; 2] = ["python", "r"];
 
 type Overloads = Vec<Arc<External>>;
 
@@ -77,7 +77,7 @@ impl Functions {
                 definition.language
             ))
             .with_hint(
-                "LANGUAGE is PYTHON or PYTHON_MAP, and CREATE FUNCTION f(a) AS expression makes a macro",
+                "LANGUAGE is PYTHON, PYTHON_MAP, R or R_MAP, and CREATE FUNCTION f(a) AS expression makes a macro",
             )),
         }
     }
@@ -93,7 +93,10 @@ impl Functions {
             let Some(language) = self.language(&definition.language) else {
                 return Err(Error::Unsupported {
                     feature: format!("function \"{name}\" in {} here", definition.language.to_uppercase()),
-                    alternative: Some("this host brings no such language; use the Python package".into()),
+                    alternative: Some(format!(
+                        "this host brings no such language; use the {} package",
+                        if definition.language == "r" { "R" } else { "Python" }
+                    )),
                 });
             };
             let callee = language.prepare(&definition)?;

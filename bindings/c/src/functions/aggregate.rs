@@ -25,11 +25,12 @@ pub type inlay_aggregate_function = Option<
     ),
 >;
 
+/// One of the program's, called by its name.
 #[derive(Debug)]
-struct Aggregate {
-    name: String,
-    returns: LogicalType,
-    function: unsafe extern "C" fn(
+pub(super) struct Aggregate {
+    pub name: String,
+    pub returns: LogicalType,
+    pub function: unsafe extern "C" fn(
         *mut inlay_call,
         *const inlay_array,
         usize,
@@ -37,7 +38,7 @@ struct Aggregate {
         usize,
         *mut inlay_output,
     ),
-    user: User,
+    pub user: User,
 }
 
 impl ExternalAggregate for Aggregate {

@@ -1,11 +1,12 @@
 //! Functions of the program's in SQL: it is given whole arrays, and writes whole arrays.
 //!
-//! - [`output`]: where values are written. [`scalar`], [`aggregate`], [`table`]: the three kinds.
+//! - [`output`]: where values are written. [`scalar`], [`aggregate`], [`table`]: the three kinds. [`language`]: such functions by a text.
 //!
 //! A function may be called by several threads at once, each with a call and outputs of its own. What it says by inlay_call_fail is the
 //! statement's error. It must not let an exception of C++ out, nor jump out.
 
 pub mod aggregate;
+pub mod language;
 pub mod output;
 pub mod scalar;
 pub mod table;
@@ -193,7 +194,11 @@ fn type_at(text: *const c_char, what: &str) -> Result<LogicalType> {
 
 /// As [`type_at`].
 fn type_of(text: &str) -> Result<LogicalType> {
-    let ty = inlay::sql::type_of(text)?;
+    plain_type(inlay::sql::type_of(text)?)
+}
+
+/// A type, if C has arrays of it.
+fn plain_type(ty: LogicalType) -> Result<LogicalType> {
     let is_plain =
         !ty.is_nested() && !matches!(ty, LogicalType::Enum(_) | LogicalType::Bit | LogicalType::Null);
     if is_plain {

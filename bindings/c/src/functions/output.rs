@@ -84,6 +84,18 @@ pub extern "C" fn inlay_output_type(output: Handle<'_, inlay_output>) -> inlay_t
     output.map_or(0, |output| id_of(&output.ty))
 }
 
+/// How many digits a DECIMAL may have; 0 for others.
+#[unsafe(no_mangle)]
+pub extern "C" fn inlay_output_precision(output: Handle<'_, inlay_output>) -> u8 {
+    output.map_or(0, |output| digits_of(&output.ty).0)
+}
+
+/// How many digits of a DECIMAL are behind the point; 0 for others.
+#[unsafe(no_mangle)]
+pub extern "C" fn inlay_output_scale(output: Handle<'_, inlay_output>) -> u8 {
+    output.map_or(0, |output| digits_of(&output.ty).1)
+}
+
 /// Where the values of a type of fixed width are written, one behind the other; all are 0 before. NULL for texts and bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn inlay_output_data(output: Own<'_, inlay_output>) -> *mut c_void {

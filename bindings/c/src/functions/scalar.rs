@@ -23,12 +23,13 @@ pub type inlay_scalar_function = Option<
     ),
 >;
 
+/// One of the program's, called by its name.
 #[derive(Debug)]
-struct Scalar {
-    name: String,
-    returns: LogicalType,
-    function: unsafe extern "C" fn(*mut inlay_call, *const inlay_array, usize, usize, *mut inlay_output),
-    user: User,
+pub(super) struct Scalar {
+    pub name: String,
+    pub returns: LogicalType,
+    pub function: unsafe extern "C" fn(*mut inlay_call, *const inlay_array, usize, usize, *mut inlay_output),
+    pub user: User,
 }
 
 impl ExternalFunction for Scalar {

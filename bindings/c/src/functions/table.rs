@@ -42,19 +42,21 @@ type Begin = unsafe extern "C" fn(*mut inlay_call, *const inlay_array, usize) ->
 type Next =
     unsafe extern "C" fn(*mut inlay_call, *mut c_void, *const *mut inlay_output, usize, usize) -> usize;
 
+/// One of the program's, called by its name.
 #[derive(Debug)]
-struct Function {
-    name: String,
-    types: Vec<LogicalType>,
-    columns: NamedTypes,
-    begin: Option<Begin>,
-    next: Next,
-    end: Option<unsafe extern "C" fn(*mut c_void)>,
-    user: User,
+pub(super) struct Function {
+    pub name: String,
+    pub types: Vec<LogicalType>,
+    pub columns: NamedTypes,
+    pub begin: Option<Begin>,
+    pub next: Next,
+    pub end: Option<unsafe extern "C" fn(*mut c_void)>,
+    pub user: User,
 }
 
+/// It as what is bound in FROM.
 #[derive(Clone, Debug)]
-struct Table(Arc<Function>);
+pub(super) struct Table(pub Arc<Function>);
 
 impl ExternalTable for Table {
     fn takes(&self) -> Takes {

@@ -133,7 +133,7 @@ impl Access {
                 "variables of the program are out of reach: enable_external_access is off".to_string(),
             ),
             Door::StoredCode(name) if !self.allows_python() => forbidden(format!(
-                "function \"{name}\" is code in the database that may not run; SET allow_python = true lets it"
+                "function \"{name}\" is code in the database that may not run; SET allow_python = true lets it (allow_r is the same)"
             )),
             Door::NewCode(name) if !self.is_unrestricted() && self.allows_python() => forbidden(format!(
                 "function \"{name}\" cannot be created: enable_external_access is off, and allow_python would let its code do \

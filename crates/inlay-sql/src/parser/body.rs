@@ -1,8 +1,9 @@
-//! Texts in braces: `CREATE FUNCTION ... LANGUAGE PYTHON { ... }`.
+//! Texts in braces: `CREATE FUNCTION ... LANGUAGE PYTHON { ... }`, or R.
 //!
 //! Such a body is no SQL, so it must not become tokens. Before they are made, each is masked: the braces become single
 //! quotes and every character between them but line breaks an `x`, so that all places stay. The reader takes the body
-//! itself from the text. Where it ends, Python's rules decide: braces in strings and behind `#` do not count.
+//! itself from the text. Where it ends, Python's rules decide, which are R's but for texts of
+//! several lines: braces in strings and behind `#` do not count.
 
 use super::ast::{Pos, advance};
 use super::constants::{end_of_comment, end_of_dollars, end_of_word, find};
@@ -125,9 +126,7 @@ impl<'a> Walk<'a> {
         let is_clause = self.statement == Statement::Function && self.depth == 0;
         self.language = match self.language {
             Language::Unknown if is_clause && is("language") => Language::Expected,
-            Language::Expected if word.len() >= 6 && word[..6].eq_ignore_ascii_case(b"python") => {
-                Language::Braces
-            }
+            Language::Expected if has_braces(word) => Language::Braces,
             Language::Expected => Language::Unknown,
             // The text follows in quotes, or it is another statement altogether.
             Language::Braces if is("as") || is("select") => Language::Unknown,
@@ -135,6 +134,12 @@ impl<'a> Walk<'a> {
         };
         self.at = end;
     }
+}
+
+/// Whether texts of a language may be in braces: those of Python and R, whose strings and comments are alike.
+fn has_braces(language: &[u8]) -> bool {
+    let is = |name: &[u8]| language.eq_ignore_ascii_case(name);
+    language.get(..6).is_some_and(|name| name.eq_ignore_ascii_case(b"python")) || is(b"r") || is(b"r_map")
 }
 
 /// Whether a brace behind `text`, the beginning of a statement, opens the body of a function.
@@ -224,6 +229,7 @@ mod tests {
             "CREATE TABLE t AS FROM language python LIMIT {'a': 1}.a",
             "INSERT INTO function SELECT 1 language, 2 python, {'a': 1}",
             "EXPLAIN CREATE TABLE t AS FROM language python, (VALUES ({'a': 1}))",
+            "CREATE FUNCTION f() RETURNS INT LANGUAGE rust IMMUTABLE {'a': 1}",
         ] {
             assert_eq!(masked(sql).unwrap(), None, "{sql}");
         }
@@ -236,6 +242,10 @@ mod tests {
                 body_of(&format!("{creating} f(language INT) RETURNS INT LANGUAGE PYTHON {{2}}")),
                 "2"
             );
+        }
+        for language in ["R", "r_map"] {
+            let sql = format!("CREATE FUNCTION f() RETURNS INT LANGUAGE {language} {{ '}}' # }}\n1 }}");
+            assert_eq!(body_of(&sql), " '}' # }\n1 ");
         }
         let one = "CREATE FUNCTION f() RETURNS INT LANGUAGE PYTHON IMMUTABLE {1}";
         let masked = masked(&format!("{one}; SELECT '{{'; {one};")).unwrap().unwrap();

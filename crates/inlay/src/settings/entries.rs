@@ -192,6 +192,12 @@ pub(super) const ENTRIES: &[Entry] = &[
         |value, to| to.database.access().set_python(truth("allow_python", value, false)?),
     ),
     of_database(
+        "allow_r",
+        "whether functions whose R code is in a database file may run: the same switch as allow_python; off unless it is said",
+        |database, _| Value::Boolean(database.access().allows_python()),
+        |value, to| to.database.access().set_python(truth("allow_r", value, false)?),
+    ),
+    of_database(
         "python_worker_memory",
         "bytes of memory of its own that each worker process for functions may take, such as '2GB'; 0 is as much as there is",
         |database, _| match database.worker_memory.load(Ordering::Relaxed) {
