@@ -43,6 +43,10 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 /// As [`run`], with the exit code as a number.
 pub fn run_code(args: impl IntoIterator<Item = OsString>) -> u8 {
+    let args: Vec<OsString> = args.into_iter().collect();
+    if args.get(1).is_some_and(|first| first == "serve") {
+        return serve(args);
+    }
     let args = match args::parse(args.into_iter().skip(1)) {
         Ok(args) => args,
         Err(message) => {
@@ -58,6 +62,18 @@ pub fn run_code(args: impl IntoIterator<Item = OsString>) -> u8 {
         Asked::Shell => return shell(args),
     }
     0
+}
+
+/// `inlay serve`: databases for many clients, until the program is told to end.
+#[cfg(feature = "serve")]
+fn serve(args: Vec<OsString>) -> u8 {
+    inlay_server::run(args.into_iter().skip(2).map(|arg| arg.to_string_lossy().into_owned()))
+}
+
+#[cfg(not(feature = "serve"))]
+fn serve(_args: Vec<OsString>) -> u8 {
+    let _ = writeln!(io::stderr(), "inlay: this build has no server");
+    EXIT_USAGE
 }
 
 fn shell(args: Args) -> u8 {

@@ -37,7 +37,7 @@ pub mod allocator {
 pub mod datetime {
     pub use inlay_types::datetime::{
         DATE_INFINITY, MICROS_PER_DAY, MICROS_PER_SECOND, TIMESTAMP_INFINITY, civil_from_days,
-        days_from_civil, is_date, is_finite_date, is_finite_timestamp, is_timestamp,
+        days_from_civil, is_date, is_finite_date, is_finite_timestamp, is_timestamp, write_timestamp_tz,
     };
 }
 

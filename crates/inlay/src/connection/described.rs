@@ -3,6 +3,7 @@
 use super::{Connection, Extent};
 use crate::execute::{self, Given};
 use crate::host::{Host, Parameters, check_parameter_count};
+use inlay_kernels::zone::Zone;
 use inlay_types::sql_text as sql;
 use inlay_types::{LogicalType, Result, Value};
 use std::sync::Arc;
@@ -79,6 +80,11 @@ impl Connection {
     /// After how long a statement's progress is to be shown, if it is; `None` also while a statement runs.
     pub fn progress_bar_after(&self) -> Option<Duration> {
         self.0.session.try_lock()?.settings.progress_bar_after()
+    }
+
+    /// The time zone in which the session shows and reads moments. Waits for a statement that runs.
+    pub fn time_zone(&self) -> Result<Arc<Zone>> {
+        self.guarded(|session, _| Ok(session.settings.time_zone()), None)
     }
 
     /// The value of a setting of the session or its database; `None` also while a statement runs.

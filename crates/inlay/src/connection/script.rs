@@ -52,21 +52,41 @@ impl Script {
         self.text.statements.is_empty()
     }
 
+    /// Whether the next statement is the last.
+    pub fn is_last(&self) -> bool {
+        self.next + 1 == self.len()
+    }
+
     /// The text of the next statement, and what it is.
     pub fn peek(&self) -> Option<(&str, Command)> {
         let statement = self.text.statements.get(self.next)?;
         Some((statement.text().trim(), Command::of(&statement.kind)))
     }
 
+    /// Leaves the next statement out.
+    pub fn skip(&mut self) {
+        self.next = self.text.statements.len().min(self.next + 1);
+    }
+
     /// Runs the next statement; `None` behind the last. Parameters are for statements that have some.
     pub fn next(&mut self, parameters: &Parameters, host: Option<&Arc<dyn Host>>) -> Result<Option<Cursor>> {
+        self.next_streaming(parameters, host, FIRST_BYTES)
+    }
+
+    /// As [`Script::next`], with about so many bytes of rows computed at once; the others when they are asked for.
+    pub fn next_streaming(
+        &mut self,
+        parameters: &Parameters,
+        host: Option<&Arc<dyn Host>>,
+        first_bytes: usize,
+    ) -> Result<Option<Cursor>> {
         let (text, index) = (Arc::clone(&self.text), self.next);
         let Some(statement) = text.statements.get(index) else { return Ok(None) };
         self.next += 1;
         let rest = Mutex::new(None);
         let connection = &self.connection;
         let streams = connection.0.nested.is_none();
-        let streaming = streams.then_some(Streaming { first_bytes: FIRST_BYTES, rest: &rest });
+        let streaming = streams.then_some(Streaming { first_bytes, rest: &rest });
         let first = connection.guarded(
             |session, interrupt| {
                 connection.runs(Running::new(&text));

@@ -1,0 +1,196 @@
+//! HTTP: statements in, answers out, for whoever has nothing but a client of HTTP.
+//!
+//! - `POST /query` runs the statements of its body; `GET /query?query=...` a query that changes nothing. [`query`] reads the request,
+//!   [`answer`] makes the body, a piece at a time, [`failure`] says what went wrong.
+//! - `GET /health`, `GET /metrics`.
+//!
+//! A browser may be made to send requests by pages of others, and to think that a name of theirs is this machine: so a request whose `Host` is neither an
+//! address nor a name that is known, or whose `Origin` is another one than its `Host`, is refused ([`check_places`]).
+
+mod answer;
+mod failure;
+mod files;
+mod query;
+
+pub use files::{Answers, PROTOCOL};
+
+use crate::listen::Visitor;
+use crate::log;
+use crate::metrics::count;
+use crate::postgres::AnySocket;
+use crate::served::{Phase, Served};
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, ORIGIN, WWW_AUTHENTICATE};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use failure::Failure;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a client may take for the head of a request, and for the beginning of encryption.
+const HEAD_MAX: Duration = Duration::from_secs(30);
+/// Bytes of a request that are read ahead.
+const BUFFER_BYTES: usize = 64 << 10;
+
+/// A client, as requests know it.
+#[derive(Clone)]
+struct Door {
+    served: Arc<Served>,
+    address: SocketAddr,
+}
+
+/// Serves a client until it goes.
+pub async fn serve(visitor: Visitor) {
+    let Visitor { socket, address, served, tls } = visitor;
+    let socket: AnySocket = match tls {
+        Some(tls) => match tokio::time::timeout(HEAD_MAX, tls.accept(socket)).await {
+            Ok(Ok(socket)) => Box::new(socket),
+            Ok(Err(_)) | Err(_) => return,
+        },
+        None => Box::new(socket),
+    };
+    let mut phase = served.phase();
+    let door = Door { served, address };
+    let app = Router::new()
+        .route("/query", get(query::read).post(query::write))
+        .route("/metrics", get(metrics))
+        .fallback(|| async {
+            Failure::new(StatusCode::NOT_FOUND, "42P01", "there is nothing here; POST /query runs statements")
+        })
+        .method_not_allowed_fallback(|| async {
+            Failure::new(StatusCode::METHOD_NOT_ALLOWED, "0A000", "this method is not for this place")
+        })
+        .layer(middleware::from_fn_with_state(door.clone(), is_allowed))
+        // Who asks whether the server is there need not be known.
+        .route("/health", get(|| async { "ok\n" }))
+        .layer(middleware::from_fn_with_state(door.clone(), check_places))
+        .with_state(door);
+    let connection = hyper::server::conn::http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_MAX)
+        .max_buf_size(BUFFER_BYTES)
+        .serve_connection(TokioIo::new(socket), TowerToHyperService::new(app));
+    let mut connection = pin!(connection);
+    tokio::select! {
+        // How a socket ends is nobody's business: the client is gone.
+        _ = connection.as_mut() => return,
+        _ = phase.wait_for(|phase| *phase > Phase::Open) => connection.as_mut().graceful_shutdown(),
+    }
+    let _ = connection.await;
+}
+
+async fn metrics(State(door): State<Door>) -> Response {
+    ([(CONTENT_TYPE, HeaderValue::from_static("text/plain; version=0.0.4"))], door.served.metrics_text())
+        .into_response()
+}
+
+/// Lets requests through whose `Host` and `Origin` are those of people who mean this server.
+async fn check_places(State(door): State<Door>, request: Request, next: Next) -> Response {
+    match strange_place(request.headers(), &door.served.options.hosts) {
+        Some(failure) => failure.into_response(),
+        None => next.run(request).await,
+    }
+}
+
+fn strange_place(headers: &HeaderMap, names: &[String]) -> Option<Failure> {
+    let text = |name| headers.get(name).map(|value: &HeaderValue| value.to_str().unwrap_or("?"));
+    let host = text(HOST).unwrap_or("");
+    if !is_known_host(host, names) {
+        let message = format!("the Host \"{host}\" is not known here; --host of inlay serve makes it so");
+        return Some(Failure::new(StatusCode::MISDIRECTED_REQUEST, "42501", message));
+    }
+    let origin = text(ORIGIN)?;
+    let is_other = origin.split_once("://").map(|(_, place)| place) != Some(host);
+    let message = || format!("the Origin \"{origin}\" is another place than this one");
+    is_other.then(|| Failure::new(StatusCode::FORBIDDEN, "42501", message()))
+}
+
+/// Whether a Host is an address, this machine's own name for itself, or one of the names that are known.
+fn is_known_host(host: &str, names: &[String]) -> bool {
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or(""),
+        None => host.split(':').next().unwrap_or(""),
+    };
+    name.parse::<IpAddr>().is_ok()
+        || name.eq_ignore_ascii_case("localhost")
+        || names.iter().any(|known| known.eq_ignore_ascii_case(name) || known.eq_ignore_ascii_case(host))
+}
+
+/// Lets requests through of those who may come.
+async fn is_allowed(State(door): State<Door>, request: Request, next: Next) -> Response {
+    let Door { served, address } = door;
+    if !served.users.asks() {
+        return next.run(request).await;
+    }
+    let given = credentials(request.headers());
+    if let Some((name, password)) = given {
+        tokio::time::sleep(served.users.wait_for(address.ip())).await;
+        let asked = Arc::clone(&served);
+        // It takes a while, on purpose.
+        let is_right = tokio::task::spawn_blocking(move || asked.users.is_password(&name, &password))
+            .await
+            .unwrap_or(false);
+        if is_right {
+            return next.run(request).await;
+        }
+        served.users.failed(address.ip());
+        count(&served.metrics.failed_logins, 1);
+        if !served.options.is_quiet {
+            log::event("refused", &[("door", &"http"), ("address", &address), ("code", &"28P01")]);
+        }
+    }
+    let mut response =
+        Failure::new(StatusCode::UNAUTHORIZED, "28P01", "a name and a password are needed").into_response();
+    response
+        .headers_mut()
+        .insert(WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"inlay\", charset=\"UTF-8\""));
+    response
+}
+
+fn credentials(headers: &HeaderMap) -> Option<(String, String)> {
+    let given = headers.get(AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, encoded) = given.split_once(' ')?;
+    let text = scheme.eq_ignore_ascii_case("basic").then(|| STANDARD.decode(encoded.trim()).ok())??;
+    let text = String::from_utf8(text).ok()?;
+    let (name, password) = text.split_once(':')?;
+    Some((name.to_string(), password.to_string()))
+}
+
+/// A body that is there already.
+fn body_of(text: String) -> Body {
+    Body::from(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_others_are_no_hosts() {
+        let names = ["data.example.org".to_string()];
+        for host in [
+            "127.0.0.1:8433",
+            "localhost:8433",
+            "LOCALHOST",
+            "[::1]:8433",
+            "10.0.0.7",
+            "data.example.org",
+            "data.example.org:443",
+        ] {
+            assert!(is_known_host(host, &names), "{host}");
+        }
+        for host in ["", "evil.org", "localhost.evil.org", "127.0.0.1.evil.org", "[evil]:1", "example.org"] {
+            assert!(!is_known_host(host, &names), "{host}");
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Inlay for many clients: one storage behind PostgreSQL's protocol and HTTP.
+//!
+//! ```text
+//! listen: sockets, TLS --> postgres: messages, login, statements, COPY --+
+//!                     \--> http: POST /query, /health, /metrics --------+--> session --> served --> inlay (the engine)
+//!                     \--> (the columnar protocol: a door of its own) --+
+//! ```
+//! - [`options`]: the command line of `inlay serve`; what leaves the machine needs passwords and TLS. [`users`]: who may come, SCRAM-SHA-256.
+//! - [`served`]: the storage, the sessions, the end. [`session`]: statements on threads that may block, rows in pieces, interrupts.
+//! - [`wire`]: a socket with what is on its way. [`postgres`], [`http`]: the doors. [`json`]: values as JSON. [`metrics`], [`log`].
+//!
+//! tokio is here and in no crate below: the engine has workers of its own. docs/server.md is for those who run it, decision 33 says why it is so.
+
+#![forbid(unsafe_code)]
+
+mod http;
+mod json;
+mod listen;
+mod log;
+mod metrics;
+mod options;
+mod postgres;
+mod served;
+mod session;
+mod users;
+mod wire;
+
+pub use options::Options;
+pub use users::Users;
+
+use inlay::{Error, Result};
+use served::Served;
+use std::io::Write;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use tokio::runtime::Runtime;
+
+/// A server that runs. One that is dropped ends at once; [`Server::stop`] ends it in order.
+pub struct Server {
+    served: Arc<Served>,
+    options: Options,
+    /// Where PostgreSQL's protocol is spoken.
+    pub postgres: Option<SocketAddr>,
+    /// Where HTTP is spoken.
+    pub http: Option<SocketAddr>,
+    runtime: Runtime,
+}
+
+impl Server {
+    /// Opens what the options name and listens.
+    ///
+    /// ```
+    /// # fn main() -> inlay::Result<()> {
+    /// use inlay_server::{Options, Server};
+    /// let options = Options { postgres_port: Some(0), http_port: Some(0), is_quiet: true, ..Options::default() };
+    /// let server = Server::start(options)?;
+    /// assert!(server.postgres.is_some_and(|address| address.ip().is_loopback()));
+    /// server.stop();
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn start(options: Options) -> Result<Self> {
+        options.check().map_err(Error::invalid_argument)?;
+        let users = match &options.password_file {
+            Some(path) => Users::read_file(path)?,
+            None => Users::anyone()?,
+        };
+        let tls = listen::tls_of(options.tls_cert.as_deref(), options.tls_key.as_deref())?;
+        let served = Served::open(options.clone(), users)?;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .thread_name("inlay server")
+            .max_blocking_threads(options.statements_max)
+            .build()
+            .map_err(|error| Error::Io {
+                action: "cannot start",
+                path: "threads of the server".to_string(),
+                message: error.to_string(),
+            })?;
+        let bind = |port: Option<u16>| {
+            port.map(|port| runtime.block_on(listen::bind(SocketAddr::new(options.listen, port)))).transpose()
+        };
+        let (postgres, http) = (bind(options.postgres_port)?, bind(options.http_port)?);
+        let address = |listener: &Option<tokio::net::TcpListener>| {
+            listener.as_ref().and_then(|listener| listener.local_addr().ok())
+        };
+        let addresses = (address(&postgres), address(&http));
+        if let Some(listener) = postgres {
+            runtime.spawn(listen::accept(listener, Arc::clone(&served), tls.clone(), postgres::serve));
+        }
+        if let Some(listener) = http {
+            runtime.spawn(listen::accept(listener, Arc::clone(&served), tls, http::serve));
+        }
+        Ok(Self { served, options, postgres: addresses.0, http: addresses.1, runtime })
+    }
+
+    /// Names of the databases that are served.
+    pub fn names(&self) -> &[String] {
+        self.served.names()
+    }
+
+    /// Ends in order: nobody comes any more, what runs may finish within the options' grace and is interrupted then.
+    pub fn stop(self) {
+        let (grace, served) = (self.options.grace, &self.served);
+        self.runtime.block_on(served.stop(grace));
+        self.runtime.shutdown_timeout(grace);
+    }
+
+    /// Runs until the program is told to end.
+    fn run_until_told(self) {
+        self.runtime.block_on(told_to_end());
+        if !self.options.is_quiet {
+            log::event("stopping", &[("grace", &format!("{}s", self.options.grace.as_secs()))]);
+        }
+        // Who asks again does not want to wait.
+        let (grace, served) = (self.options.grace, &self.served);
+        self.runtime.block_on(async {
+            tokio::select! {
+                () = served.stop(grace) => {}
+                () = told_to_end() => {}
+            }
+        });
+        self.runtime.shutdown_timeout(std::time::Duration::from_secs(1));
+    }
+}
+
+/// Ctrl-C, or what a supervisor sends.
+async fn told_to_end() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = tokio::signal::ctrl_c() => {}
+                _ = terminate.recv() => {}
+            }
+            return;
+        }
+    }
+    // A system without signals is ended by other means.
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
+/// The command `inlay serve`: runs with the arguments behind it until it is told to end, and gives the exit code.
+pub fn run(args: impl Iterator<Item = String>) -> u8 {
+    let options = match options::parse(args) {
+        Ok(Some(options)) => options,
+        Ok(None) => {
+            // A reader that has seen enough is no error.
+            let _ = std::io::stdout().write_all(options::help().as_bytes());
+            return 0;
+        }
+        Err(message) => {
+            let _ = writeln!(std::io::stderr(), "inlay: {message}\nTry `inlay serve -help`.");
+            return 2;
+        }
+    };
+    let server = match Server::start(options) {
+        Ok(server) => server,
+        Err(error) => {
+            let _ = writeln!(std::io::stderr(), "Error: {error}");
+            return 1;
+        }
+    };
+    if !server.options.is_quiet {
+        let shown =
+            |address: Option<SocketAddr>| address.map_or("off".to_string(), |address| address.to_string());
+        let names = server.names().join(",");
+        log::event(
+            "ready",
+            &[("postgres", &shown(server.postgres)), ("http", &shown(server.http)), ("databases", &names)],
+        );
+    }
+    server.run_until_told();
+    0
+}

@@ -1,0 +1,315 @@
+//! Who may come: names and what proves a password, without the password itself; and SCRAM-SHA-256 (RFC 5802, RFC 7677), by which a client proves that it
+//! knows one without sending it.
+//!
+//! A name that nobody has is asked for a password like any other and fails at the end, at the same cost. Who failed often waits.
+
+use crate::served::same;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use inlay::{Error, Result};
+use parking_lot::Mutex;
+use ring::rand::{SecureRandom, SystemRandom};
+use ring::{digest, hmac, pbkdf2};
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::num::NonZeroU32;
+use std::time::{Duration, Instant};
+
+/// Rounds of PBKDF2, as PostgreSQL has them.
+const ITERATIONS: u32 = 4096;
+/// What verifiers begin with.
+const VERIFIER: &str = "SCRAM-SHA-256$";
+/// Addresses whose failures are remembered.
+const FAILURES_MAX: usize = 10_000;
+/// How long failures count.
+const FAILURES_FOR: Duration = Duration::from_secs(60);
+/// The longest that a login is made to wait.
+const WAIT_MAX: Duration = Duration::from_secs(5);
+
+type Key = [u8; 32];
+
+/// What proves a password.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Verifier {
+    salt: Vec<u8>,
+    iterations: u32,
+    stored_key: Key,
+    server_key: Key,
+}
+
+/// See the module documentation.
+pub struct Users {
+    /// Absent where whoever reaches the address may come.
+    verifiers: Option<HashMap<String, Verifier>>,
+    /// Of which the salts of names are made that nobody has.
+    secret: Key,
+    failures: Mutex<HashMap<IpAddr, (u32, Instant)>>,
+}
+
+fn hmac_of(key: &[u8], data: &[u8]) -> Key {
+    let mut out = [0; 32];
+    out.copy_from_slice(hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, key), data).as_ref());
+    out
+}
+
+fn hash_of(data: &[u8]) -> Key {
+    let mut out = [0; 32];
+    out.copy_from_slice(digest::digest(&digest::SHA256, data).as_ref());
+    out
+}
+
+impl Verifier {
+    /// Of a password.
+    pub fn of(password: &str, salt: &[u8], iterations: u32) -> Self {
+        let mut salted = [0; 32];
+        let rounds = NonZeroU32::new(iterations).unwrap_or(NonZeroU32::MIN);
+        pbkdf2::derive(pbkdf2::PBKDF2_HMAC_SHA256, rounds, salt, password.as_bytes(), &mut salted);
+        let stored_key = hash_of(&hmac_of(&salted, b"Client Key"));
+        let server_key = hmac_of(&salted, b"Server Key");
+        Self { salt: salt.to_vec(), iterations, stored_key, server_key }
+    }
+
+    /// As PostgreSQL's `pg_authid` has it: `SCRAM-SHA-256$4096:salt$StoredKey:ServerKey`.
+    fn read(text: &str) -> Option<Self> {
+        let (rounds, keys) = text.strip_prefix(VERIFIER)?.split_once('$')?;
+        let ((iterations, salt), (stored, server)) = (rounds.split_once(':')?, keys.split_once(':')?);
+        let key = |text: &str| Key::try_from(STANDARD.decode(text).ok()?).ok();
+        let iterations = iterations.parse().ok().filter(|rounds| (1..=1_000_000).contains(rounds))?;
+        Some(Self {
+            salt: STANDARD.decode(salt).ok()?,
+            iterations,
+            stored_key: key(stored)?,
+            server_key: key(server)?,
+        })
+    }
+
+    /// Whether a password is the one.
+    fn proves(&self, password: &str) -> bool {
+        let given = Self::of(password, &self.salt, self.iterations);
+        same(&given.stored_key, &self.stored_key)
+    }
+}
+
+impl Users {
+    /// Whoever comes.
+    pub fn anyone() -> Result<Self> {
+        Self::new(None)
+    }
+
+    fn new(verifiers: Option<HashMap<String, Verifier>>) -> Result<Self> {
+        let mut secret = [0; 32];
+        SystemRandom::new()
+            .fill(&mut secret)
+            .map_err(|_| Error::internal("the system gives no random numbers"))?;
+        Ok(Self { verifiers, secret, failures: Mutex::default() })
+    }
+
+    /// Reads lines `NAME:PASSWORD` or `NAME:VERIFIER`. Lines that are empty or begin with `#` say nothing.
+    pub fn read(text: &str) -> Result<Self> {
+        let mut verifiers = HashMap::new();
+        for (index, line) in text.lines().enumerate() {
+            if line.trim().is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let wrong = |what: &str| {
+                Error::invalid_argument(format!("line {} of the password file {what}", index + 1))
+            };
+            let (name, secret) = line.split_once(':').ok_or_else(|| wrong("is not NAME:PASSWORD"))?;
+            if name.is_empty() || secret.is_empty() {
+                return Err(wrong("has no name or no password"));
+            }
+            let verifier = if secret.starts_with(VERIFIER) {
+                Verifier::read(secret).ok_or_else(|| wrong("has a verifier that is none"))?
+            } else {
+                let mut salt = [0; 16];
+                SystemRandom::new()
+                    .fill(&mut salt)
+                    .map_err(|_| Error::internal("the system gives no random numbers"))?;
+                Verifier::of(secret, &salt, ITERATIONS)
+            };
+            if verifiers.insert(name.to_string(), verifier).is_some() {
+                return Err(wrong(&format!("names \"{name}\" once more")));
+            }
+        }
+        if verifiers.is_empty() {
+            return Err(Error::invalid_argument("the password file names nobody"));
+        }
+        Self::new(Some(verifiers))
+    }
+
+    /// Reads a file that nobody else may read.
+    pub fn read_file(path: &str) -> Result<Self> {
+        let io = |error: std::io::Error| Error::Io {
+            action: "cannot read",
+            path: path.to_string(),
+            message: error.to_string(),
+        };
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = std::fs::metadata(path).map_err(io)?.permissions().mode();
+            if mode & 0o077 != 0 {
+                let message = format!("the password file \"{path}\" may be read or written by others");
+                return Err(Error::Forbidden { message }.with_hint(format!("chmod 600 {path}")));
+            }
+        }
+        Self::read(&std::fs::read_to_string(path).map_err(io)?)
+    }
+
+    /// Whether passwords are asked for.
+    pub fn asks(&self) -> bool {
+        self.verifiers.is_some()
+    }
+
+    /// What proves the password of a name, and whether anybody has the name.
+    fn verifier(&self, name: &str) -> (Verifier, bool) {
+        match self.verifiers.as_ref().and_then(|known| known.get(name)) {
+            Some(verifier) => (verifier.clone(), true),
+            None => {
+                let salt = hmac_of(&self.secret, name.as_bytes());
+                let nothing = Verifier {
+                    salt: salt[..16].to_vec(),
+                    iterations: ITERATIONS,
+                    stored_key: [0; 32],
+                    server_key: self.secret,
+                };
+                (nothing, false)
+            }
+        }
+    }
+
+    /// Whether a name and a password belong together.
+    pub fn is_password(&self, name: &str, password: &str) -> bool {
+        let (verifier, is_known) = self.verifier(name);
+        verifier.proves(password) && is_known
+    }
+
+    /// How long the next login from an address waits.
+    pub fn wait_for(&self, address: IpAddr) -> Duration {
+        let failures = self.failures.lock();
+        let count = failures
+            .get(&address)
+            .filter(|(_, since)| since.elapsed() < FAILURES_FOR)
+            .map_or(0, |(count, _)| *count);
+        // The first mistakes are people's.
+        let doublings = count.saturating_sub(2).min(10);
+        if doublings == 0 {
+            Duration::ZERO
+        } else {
+            (Duration::from_millis(50) * (1 << doublings)).min(WAIT_MAX)
+        }
+    }
+
+    /// That a login from an address failed.
+    pub fn failed(&self, address: IpAddr) {
+        let mut failures = self.failures.lock();
+        if failures.len() >= FAILURES_MAX {
+            failures.retain(|_, (_, since)| since.elapsed() < FAILURES_FOR);
+        }
+        if failures.len() < FAILURES_MAX || failures.contains_key(&address) {
+            let entry = failures.entry(address).or_insert((0, Instant::now()));
+            *entry = (entry.0.saturating_add(1), Instant::now());
+        }
+    }
+}
+
+/// The server's side of SCRAM, between the two messages of a client.
+pub struct Scram {
+    verifier: Verifier,
+    is_known: bool,
+    client_first: String,
+    server_first: String,
+    nonce: String,
+    /// What the client said of channel binding, to be said again.
+    binding: String,
+}
+
+impl Scram {
+    /// Reads a client's first message; gives what to answer. The name is that of the connection, as PostgreSQL has it.
+    pub fn begin(users: &Users, name: &str, first: &str, random: [u8; 18]) -> Option<(Self, String)> {
+        let (flag, rest) = first.split_once(',')?;
+        // `p=...` wants a binding to the channel, which is not offered.
+        if !matches!(flag, "n" | "y") {
+            return None;
+        }
+        let (identity, bare) = rest.split_once(',')?;
+        let nonce = bare.split(',').nth(1)?.strip_prefix("r=")?;
+        if nonce.is_empty() || !nonce.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return None;
+        }
+        let (verifier, is_known) = users.verifier(name);
+        let nonce = format!("{nonce}{}", STANDARD.encode(random));
+        let server_first =
+            format!("r={nonce},s={},i={}", STANDARD.encode(&verifier.salt), verifier.iterations);
+        let binding = STANDARD.encode(format!("{flag},{identity},"));
+        let answer = server_first.clone();
+        Some((
+            Self { verifier, is_known, client_first: bare.to_string(), server_first, nonce, binding },
+            answer,
+        ))
+    }
+
+    /// Reads a client's last message; gives what proves the server to it, or nothing if the proof is wrong.
+    pub fn end(&self, last: &str) -> Option<String> {
+        let (without_proof, proof) = last.rsplit_once(",p=")?;
+        let mut parts = without_proof.split(',');
+        let (binding, nonce) = (parts.next()?.strip_prefix("c=")?, parts.next()?.strip_prefix("r=")?);
+        let proof = Key::try_from(STANDARD.decode(proof).ok()?).ok()?;
+        let message = format!("{},{},{without_proof}", self.client_first, self.server_first);
+        let signature = hmac_of(&self.verifier.stored_key, message.as_bytes());
+        let mut key = proof;
+        key.iter_mut().zip(signature).for_each(|(byte, other)| *byte ^= other);
+        let is_proven = same(&hash_of(&key), &self.verifier.stored_key);
+        let is_right = is_proven && self.is_known && binding == self.binding && nonce == self.nonce;
+        is_right
+            .then(|| format!("v={}", STANDARD.encode(hmac_of(&self.verifier.server_key, message.as_bytes()))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The exchange of RFC 7677, section 3.
+    #[test]
+    fn scram_is_that_of_the_standard() {
+        let salt = STANDARD.decode("W22ZaJ0SNY7soEsUEjb6gQ==").unwrap();
+        let verifier = Verifier::of("pencil", &salt, 4096);
+        let scram = Scram {
+            verifier,
+            is_known: true,
+            client_first: "n=user,r=rOprNGfwEbeRWgbNEkqO".to_string(),
+            server_first:
+                "r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096"
+                    .to_string(),
+            nonce: "rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0".to_string(),
+            binding: "biws".to_string(),
+        };
+        let last = "c=biws,r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,p=dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ=";
+        assert_eq!(scram.end(last).unwrap(), "v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=");
+        assert_eq!(scram.end(&last.replace("dHz", "dHa")), None);
+        assert_eq!(scram.end(&last.replace("biws", "eSws")), None);
+        for len in 0..last.len() {
+            assert_eq!(scram.end(&last[..len]), None);
+        }
+    }
+
+    #[test]
+    fn passwords_are_kept_as_verifiers() {
+        let users = Users::read("# who\nann:se:cret\n\nbob:SCRAM-SHA-256$4096:W22ZaJ0SNY7soEsUEjb6gQ==$WG5d8oPm3OtcPnkdi4Uo7BkeZkBFzpcXkuLmtbsT4qY=:wfPLwcE6nTWhTAmQ7tl2KeoiWGPlZqQxSrmfPwDl2dU=\n").unwrap();
+        assert!(users.is_password("ann", "se:cret") && users.is_password("bob", "pencil"));
+        assert!(!users.is_password("ann", "secret") && !users.is_password("eve", ""));
+        for text in ["", "ann", "ann:", ":x", "a:x\na:y", "a:SCRAM-SHA-256$x"] {
+            assert!(Users::read(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn who_fails_often_waits() {
+        let users = Users::anyone().unwrap();
+        let address = IpAddr::from([127, 0, 0, 1]);
+        assert_eq!(users.wait_for(address), Duration::ZERO);
+        (0..20).for_each(|_| users.failed(address));
+        assert_eq!(users.wait_for(address), WAIT_MAX);
+    }
+}

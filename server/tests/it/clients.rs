@@ -1,0 +1,71 @@
+//! psql, where it is installed.
+
+use crate::support::server;
+use inlay_server::Server;
+use std::process::{Command, Stdio};
+
+/// What psql prints, and whether it ended well; nothing where there is no psql.
+fn psql(server: &Server, args: &[&str], input: &str) -> Option<(String, String, bool)> {
+    let address = server.postgres.unwrap();
+    let program = Command::new("psql")
+        .args(["-X", "-h", "127.0.0.1", "-U", "tester", "-d", "memory", "-p", &address.port().to_string()])
+        .args(args)
+        .env("PGCONNECT_TIMEOUT", "20")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let Ok(mut program) = program else {
+        eprintln!("psql is not installed: what it would show is not tested");
+        return None;
+    };
+    std::io::Write::write_all(&mut program.stdin.take().unwrap(), input.as_bytes()).unwrap();
+    let output = program.wait_with_output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Some((text(&output.stdout), text(&output.stderr), output.status.success()))
+}
+
+#[test]
+fn psql_runs_statements() {
+    let server = server();
+    let Some((out, error, is_good)) = psql(
+        &server,
+        &["-At"],
+        "SELECT 1, NULL, 'é';\nCREATE TABLE t (a INTEGER);\n\\copy t FROM stdin\n1\n2\n\\.\nSELECT sum(a) FROM t;\n",
+    ) else {
+        return;
+    };
+    assert_eq!((out.as_str(), error.as_str(), is_good), ("1||é\nCREATE TABLE\nCOPY 2\n3\n", "", true));
+    let (_, error, _) = psql(&server, &[], "SELECT 'éé', nothing;").unwrap();
+    assert!(error.contains("LINE 1: SELECT 'éé', nothing;\n                     ^"), "{error}");
+}
+
+/// V3.
+#[test]
+fn psql_describes_what_there_is() {
+    let server = server();
+    let setup = "CREATE TABLE t (a INTEGER PRIMARY KEY, b VARCHAR DEFAULT 'x' NOT NULL); CREATE VIEW v AS FROM t; CREATE INDEX i ON t (b); CREATE SEQUENCE s;";
+    if psql(&server, &[], setup).is_none() {
+        return;
+    }
+    let mut wrong = String::new();
+    for command in [
+        "\\d", "\\d t", "\\d v", "\\d i", "\\d s", "\\dt", "\\dv", "\\di", "\\ds", "\\dn", "\\df", "\\l",
+        "\\du", "\\dT",
+    ] {
+        for form in ["", "+"] {
+            let (name, rest) = command.split_once(' ').unwrap_or((command, ""));
+            let command = format!("{name}{form} {rest}");
+            let (out, error, is_good) =
+                psql(&server, &["-v", "ON_ERROR_STOP=1", "-c", command.trim()], "").unwrap();
+            if !is_good || !error.is_empty() {
+                wrong.push_str(&format!("{command}: {error}\n{out}\n"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+    let (out, ..) = psql(&server, &["-c", "\\d t"], "").unwrap();
+    for wanted in ["integer", "not null", "Indexes:", "PRIMARY KEY"] {
+        assert!(out.contains(wanted), "{wanted}: {out}");
+    }
+}
