@@ -124,46 +124,57 @@ function offsetOf(position, sql) {
 
 async function errorOf(response, sql) {
   const text = await response.text().catch(() => "");
+  return told(text, sql, response.status)
+    ?? new ServerError(`the server answered ${response.status} ${response.statusText}`.trim(), { hint: text.slice(0, 200) || null, status: response.status });
+}
+
+/** The error that a text tells of; null when it is not from Inlay but a proxy's page, say. */
+function told(text, sql, status = 0) {
   try {
-    const told = JSON.parse(text);
-    const error = typeof told.error === "object" && told.error ? told.error : told;
-    if (error.message) {
-      return new ServerError(error.message, { sqlstate: error.sqlstate, hint: error.hint, offset: offsetOf(error.position, sql), status: response.status });
-    }
-  } catch { /* not from Inlay: a proxy's page, say */ }
-  return new ServerError(`the server answered ${response.status} ${response.statusText}`.trim(), { hint: text.slice(0, 200) || null, status: response.status });
+    const { error } = JSON.parse(text);
+    const place = error.position ?? (error.line ? { line: error.line, column: error.column } : null);
+    return new ServerError(error.message, { sqlstate: error.code ?? null, hint: [error.detail, error.hint].filter(Boolean).join("\n") || null, offset: offsetOf(place, sql), status });
+  } catch {
+    return null;
+  }
 }
 
 let session = null;
 
-/** The page's session, in which its settings, transactions and temporary tables live. */
+/** The page's session, in which its settings, transactions and temporary tables live; null where the server has none, and each request stands alone. */
 async function sessionHeaders() {
   session ??= request("session", { method: "POST" }).then(async (response) => {
+    if (response.status === 404) return null;
     if (!response.ok) throw await errorOf(response, "");
     return (await response.json()).session;
   });
   try {
-    return { "inlay-session": await session };
+    const name = await session;
+    return name === null ? {} : { "inlay-session": name };
   } catch (error) {
     session = null;
     throw error;
   }
 }
 
+/** Whether temporary tables stay from one request to the next. */
+export const hasSession = async () => "inlay-session" in (await sessionHeaders());
+
 /** Ends the session, when the page is closed. */
 export async function leave() {
   if (!session) return;
-  const number = await session.catch(() => null);
+  const name = await session.catch(() => null);
   session = null;
-  if (number) request(`session/${encodeURIComponent(number)}`, { method: "DELETE", keepalive: true }).catch(() => {});
+  if (name) request(`session/${encodeURIComponent(name)}`, { method: "DELETE", keepalive: true }).catch(() => {});
 }
 
 /** A session may be gone: the server was started again, or nobody used it for long. */
 const GONE = 410;
 
-async function post(sql, { params, signal }) {
+async function post(sql, { format, signal, id = newId() }) {
   for (let isSecond = false; ; isSecond = true) {
-    const response = await request("query", { method: "POST", params, body: sql, signal, headers: { ...await sessionHeaders(), "content-type": "application/sql" } });
+    const headers = { ...await sessionHeaders(), "inlay-statement": id, "content-type": "application/sql" };
+    const response = await request("query", { method: "POST", params: { format }, body: sql, signal, headers });
     if (response.ok) return response;
     if (response.status === GONE && !isSecond) {
       session = null;
@@ -179,14 +190,54 @@ const pageName = Math.random().toString(36).slice(2, 10);
 /** A name for a statement, by which it can be asked for and ended while it runs. */
 export const newId = () => `page-${pageName}-${++statementCount}`;
 
-/** Runs one statement. At most `limit` rows are sent; `isWhole` says whether these are all. */
-export async function query(sql, { limit = null, signal, id = newId() } = {}) {
-  const params = { format: "json", id };
-  if (limit !== null) params.limit = limit;
-  const response = await post(sql, { params, signal });
-  const answer = parseExact(await response.text());
+/** Runs one statement. Reading ends behind `limit` rows, which ends the statement; `isWhole` says whether these are all. */
+export async function query(sql, { limit = Infinity, signal, id } = {}) {
+  const stop = new AbortController();
+  const response = await post(sql, { format: "json", id, signal: signal ? AbortSignal.any([signal, stop.signal]) : stop.signal });
+  const { text, isCut } = await readRows(response, limit);
+  if (isCut) stop.abort();
+  const answer = parseExact(text);
   const columns = (answer.get("columns") ?? []).map((column) => ({ name: column.get("name"), type: column.get("type") }));
-  return { columns, rows: answer.get("rows") ?? [], isWhole: answer.get("truncated") !== true, notices: answer.get("notices") ?? [] };
+  const changed = answer.get("changed");
+  return { columns, rows: answer.get("rows") ?? [], isWhole: !isCut, changed: changed instanceof Num ? Number(changed.text) : null };
+}
+
+/** The text of an answer up to a number of rows, made whole where it was cut. */
+async function readRows(response, limit) {
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  const parts = [];
+  let depth = 0, rows = 0, inString = false, isEscaped = false;
+  try {
+    for (;;) {
+      const { value, done } = await reader.read();
+      if (done) return { text: parts.join(""), isCut: false };
+      if (limit === Infinity) { parts.push(value); continue; }
+      for (let at = 0; at < value.length; at++) {
+        const c = value.charCodeAt(at);
+        if (inString) {
+          if (isEscaped) isEscaped = false;
+          else if (c === 92) isEscaped = true;
+          else if (c === 34) inString = false;
+        } else if (c === 34) inString = true;
+        else if (c === 91) {
+          // The third bracket opens a row: those of the answer, of `rows`, and its own. Columns are objects.
+          if (depth === 2 && rows++ === limit) {
+            const text = (parts.join("") + value.slice(0, at)).trimEnd().replace(/,$/, "");
+            reader.cancel().catch(() => {});
+            return { text: `${text}]}`, isCut: true };
+          }
+          depth++;
+        } else if (c === 123) depth++;
+        else if (c === 93 || c === 125) depth--;
+      }
+      parts.push(value);
+    }
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    // What failed after rows were sent: the body broke off, and its last line says why.
+    const last = parts.join("").trimEnd().split("\n").at(-1) ?? "";
+    throw told(last, "") ?? new ServerError("the answer broke off", { hint: "is the server still running?" });
+  }
 }
 
 /** Rows as objects of texts, for the page's own questions. */
@@ -198,7 +249,7 @@ export async function ask(sql, options) {
 
 /** The whole answer in a format, as a file. */
 export async function download(sql, format, { signal } = {}) {
-  const response = await post(sql, { params: { format, id: newId() }, signal });
+  const response = await post(sql, { format, signal });
   return response.blob();
 }
 

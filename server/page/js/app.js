@@ -227,8 +227,7 @@ async function runOne(mine, statement) {
     one.ms = performance.now() - started;
     one.result = new Result({ sql: statement.sql, ...answer, ms: one.ms });
     one.result.onchange = () => { if (tab() === mine && run() === one) resultChanged(one); };
-    const isCount = !isQuery(statement.sql) && answer.columns.length === 1 && answer.columns[0].name === "Count";
-    one.done = answer.columns.length === 0 ? "Done" : isCount ? `${plural(Number(textOf(answer.rows[0]?.[0] ?? 0)), "row")} changed` : null;
+    one.done = answer.columns.length > 0 ? null : answer.changed === null ? "Done" : `${plural(answer.changed, "row")} changed`;
     if (!answer.isWhole) one.result.keep();
   } catch (error) {
     one.ms = performance.now() - started;
@@ -485,7 +484,7 @@ function downloadMenu() {
 
 function dialog(title, children, { isWide = false } = {}) {
   const back = document.activeElement;
-  const box = h(isWide ? "dialog.wide" : "dialog", { "aria-label": title, onclose: () => { box.remove(); back?.focus?.(); } }, ...children);
+  const box = h(isWide ? "dialog.wide" : "dialog", { "aria-label": title, onclose: () => { box.remove(); if (document.activeElement === document.body) back?.focus?.(); } }, ...children);
   box.addEventListener("click", (event) => { if (event.target === box) box.close(); });
   document.body.append(box);
   box.showModal();

@@ -37,7 +37,7 @@ export class Chart {
     const { columns } = this.result;
     const of = (accepts) => columns.map(({ name, type }, index) => [String(index), name, kindOf(type)]).filter(([, , kind]) => accepts(kind));
     const select = (label, name, options) => {
-      const box = h("select", { onchange: () => { this.choose[name] = box.value === "" ? null : /^\d+$/.test(box.value) ? Number(box.value) : box.value; this.drawControls(); this.draw(); } },
+      const box = h("select", { "aria-label": label, onchange: () => { this.choose[name] = box.value === "" ? null : /^\d+$/.test(box.value) ? Number(box.value) : box.value; this.drawControls(); this.draw(); } },
         ...options.map(([value, text]) => h("option", { value }, text)));
       box.value = this.choose[name] === null ? "" : String(this.choose[name]);
       return h("label.control", {}, h("span", {}, label), box);

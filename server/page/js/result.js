@@ -3,9 +3,9 @@
 // whole     all rows came with the answer
 // keeping   more rows: the statement is being kept in a temporary table, the first rows can be seen meanwhile
 // kept      it is kept; windows are read from there
-// table     the statement is all of a table, which is read itself
+// table     the statement is all of a table, which is read itself; so is every statement where the server has no sessions to keep rows in
 // cut       the statement may not run twice, or its rows could not be kept: only the first rows can be seen
-import { ask, query, download } from "./api.js";
+import { ask, download, hasSession, query } from "./api.js";
 import { bareTable, isQuery, literal, quoted } from "./sql.js";
 import { comparator, isInteger, kindOf, textOf } from "./values.js";
 
@@ -58,9 +58,10 @@ export class Result {
     this.onchange();
     try {
       const table = bareTable(this.sql);
-      if (table) {
-        const [{ n }] = await ask(`SELECT count(*) AS n FROM ${table}`, { signal: this.abort.signal });
-        this.source = { from: table, exprs: this.columns.map((column) => quoted(column.name)), hasRowid: false };
+      if (table || !(await hasSession())) {
+        const source = table ? { from: table, exprs: this.columns.map((column) => quoted(column.name)), hasRowid: false } : this.again();
+        const [{ n }] = await ask(`SELECT count(*) AS n FROM ${source.from}`, { signal: this.abort.signal });
+        this.source = source;
         this.arrive(Number(n), "table");
       } else {
         const { source, count } = await this.keptStatement(this.abort.signal);
@@ -88,17 +89,28 @@ export class Result {
     if (state === "kept") this.load([0, 1]);
   }
 
+  /** The statement itself as a relation, which runs again for each question. */
+  again() {
+    const names = this.columns.map((_, index) => `c${index}`);
+    return { from: `(\n${this.sql}\n) AS t(${names.join(", ")})`, exprs: names, hasRowid: false };
+  }
+
   async keptStatement(signal) {
     const from = newTable();
     const names = this.columns.map((_, index) => `c${index}`);
-    const { rows } = await query(`CREATE TEMP TABLE ${from} AS FROM (\n${this.sql}\n) AS t(${names.join(", ")})`, { signal });
+    await query(`CREATE TEMP TABLE ${from} AS FROM (\n${this.sql}\n) AS t(${names.join(", ")})`, { signal });
     this.made.push(from);
-    return { source: { from, exprs: names, hasRowid: true }, count: Number(rows[0]?.[0]?.text ?? 0) };
+    const [{ n }] = await ask(`SELECT count(*) AS n FROM ${from}`, { signal });
+    return { source: { from, exprs: names, hasRowid: true }, count: Number(n) };
   }
 
   /** The rows as a relation: `from`, and the expressions of the columns in it. What came whole is given back to the engine and not computed again. */
   async relation(signal) {
     if (this.source) return this.source;
+    if (!(await hasSession())) {
+      if (!isQuery(this.sql)) throw new Error("this statement cannot be run again");
+      return (this.source = this.again());
+    }
     const isPlain = this.columns.every((column) => kindOf(column.type) !== "nested");
     if (this.state === "whole" && (isPlain || !isQuery(this.sql))) {
       try {
@@ -197,6 +209,11 @@ export class Result {
     this.note = "sorting";
     this.onchange();
     await this.load([0]);
+    if (!(await hasSession())) {
+      this.note = "";
+      this.onchange();
+      return;
+    }
     const table = newTable();
     this.abort = new AbortController();
     try {

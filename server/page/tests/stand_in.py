@@ -26,7 +26,9 @@ SECURITY = {
     "referrer-policy": "no-referrer",
     "cross-origin-opener-policy": "same-origin",
 }
-BYTES = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet", "arrow": "application/vnd.apache.arrow.stream", "ndjson": "application/x-ndjson", "markdown": "text/markdown"}
+BYTES = {"json": "application/json", "csv": "text/csv", "parquet": "application/vnd.apache.parquet", "arrow": "application/vnd.apache.arrow.stream", "ndjson": "application/x-ndjson", "markdown": "text/markdown"}
+
+STEP_ROWS = 256
 
 
 class Served:
@@ -66,6 +68,21 @@ def as_json(value):
     return json.dumps(str(value))
 
 
+def told(error, sql):
+    """An error as the server tells it."""
+    line, column = getattr(error, "position", None) or (None, None)
+    message = str(error).split("\nline ")[0]
+    hint = getattr(error, "hint", None)
+    if hint:
+        message = message.removesuffix("; " + hint)
+    out = {"code": getattr(error, "sqlstate", None) or "XX000", "message": message}
+    if hint:
+        out["hint"] = hint
+    if line:
+        out["position"] = sum(len(text) + 1 for text in sql.split("\n")[: line - 1]) + column
+    return out
+
+
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     served: Served
@@ -83,8 +100,8 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def fail(self, status, message, **more):
-        self.answer(status, json.dumps({"error": {"message": message, "sqlstate": None, "position": None, "hint": None, **more}}))
+    def fail(self, status, message):
+        self.answer(status, json.dumps({"error": {"code": "08P01", "message": message}}))
 
     def path_parts(self):
         split = urllib.parse.urlsplit(self.path)
@@ -136,29 +153,23 @@ class Handler(BaseHTTPRequestHandler):
             return self.query(connection, sql, params)
 
     def query(self, connection, sql, params):
-        name = params.get("id") or secrets.token_hex(8)
+        name = self.headers.get("inlay-statement") or secrets.token_hex(8)
         with self.served.lock:
             self.served.running[name] = (connection, sql, time.monotonic())
         gone = threading.Event()
         threading.Thread(target=self.watch, args=(connection, gone), daemon=True).start()
+        form = params.get("format", "json")
         try:
-            form = params.get("format", "json")
-            body = self.rows(connection, sql, params) if form == "json" else self.file(connection, sql, form)
-            status, kind = 200, BYTES.get(form, "application/json")
+            if form == "json":
+                self.stream(connection, sql)
+            else:
+                self.answer(200, self.file(connection, sql, form), BYTES[form])
         except inlay.Error as error:
-            status, kind = 400, "application/json"
-            line, column = getattr(error, "position", None) or (None, None)
-            before = sum(len(text) + 1 for text in sql.split("\n")[: line - 1]) if line else 0
-            message = str(error).split("\nline ")[0].split("\nLINE ")[0]
-            hint = getattr(error, "hint", None)
-            if hint and message.endswith("; " + hint):
-                message = message[: -len(hint) - 2]
-            body = json.dumps({"error": {"message": message, "sqlstate": getattr(error, "sqlstate", None), "position": before + column if line else None, "hint": hint}})
+            self.answer(400, json.dumps({"error": told(error, sql)}))
         finally:
             gone.set()
             with self.served.lock:
                 self.served.running.pop(name, None)
-        self.answer(status, body, kind)
 
     def watch(self, connection, gone):
         """Ends what a client asked for that went away."""
@@ -173,14 +184,38 @@ class Handler(BaseHTTPRequestHandler):
             except OSError:
                 return connection.interrupt()
 
-    def rows(self, connection, sql, params):
+    def stream(self, connection, sql):
+        """Rows as they are computed; what fails before the first ones has a status of its own."""
         result = connection.execute(sql)
-        limit = int(params["limit"]) if "limit" in params else None
         columns = [{"name": name, "type": str(kind)} for name, kind, *_ in result.description or []]
-        rows = (result.fetchall() if limit is None else result.fetchmany(limit + 1)) if columns else []
-        is_cut = limit is not None and len(rows) > limit
-        body = ",".join("[" + ",".join(map(as_json, row)) + "]" for row in rows[:limit])
-        return f'{{"columns":{json.dumps(columns)},"rows":[{body}],"truncated":{json.dumps(is_cut)}}}'
+        if not columns or (len(columns) == 1 and columns[0]["name"] == "Count" and not sql.lstrip().lower().startswith(("select", "from"))):
+            changed = result.fetchone()[0] if columns else None
+            return self.answer(200, json.dumps({"command": sql.split()[0].upper(), **({} if changed is None else {"changed": changed})}))
+        rows = result.fetchmany(STEP_ROWS)
+        self.send_response(200)
+        for header, value in {"content-type": "application/json", "transfer-encoding": "chunked", **SECURITY}.items():
+            self.send_header(header, value)
+        self.end_headers()
+        try:
+            self.chunk(f'{{"columns":{json.dumps(columns)},"rows":[')
+            count = 0
+            while rows:
+                self.chunk("".join(("," if count + index else "") + "\n[" + ",".join(map(as_json, row)) + "]" for index, row in enumerate(rows)))
+                count += len(rows)
+                rows = result.fetchmany(STEP_ROWS)
+            self.chunk(f'],"row_count":{count}}}\n')
+            self.wfile.write(b"0\r\n\r\n")
+        except inlay.Error as error:
+            # No last chunk: nobody takes this for the end.
+            self.chunk("\n" + json.dumps({"error": told(error, sql)}))
+            self.close_connection = True
+        except OSError:
+            self.close_connection = True
+        return None
+
+    def chunk(self, text):
+        data = text.encode()
+        self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
 
     def file(self, connection, sql, form):
         import os
