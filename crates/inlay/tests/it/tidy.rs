@@ -52,6 +52,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "inlay-formats",
         ],
     ),
+    ("crates/inlay-protocol", &["inlay-types"]),
     ("crates/inlay-sqlite-files", &["inlay"]),
     ("cli", &["inlay", "inlay-sqlite-files"]),
     ("bindings/adbc", &["inlay"]),
