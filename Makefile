@@ -27,6 +27,7 @@
 #   make fuzz-files damaged Parquet, CSV, JSON, Arrow and Excel files                          MINUTES=30
 #   make fuzz-functions random queries with functions in Python, their answers and the memory        MINUTES=60
 #   make fuzz-text SQL text of any shape, guided by coverage (cargo fuzz, nightly Rust)       MINUTES=60
+#   make fuzz-protocol bytes of the client protocol, the same way                                MINUTES=60
 #   make bench    Inlay beside its peers                     SUITE=tpch SF=1 ARGS="--only inlay,duckdb --queries 1,6"
 #                 SUITE=everyday functions growth versions tpch tpch-file tpcds ssb groupjoin clickbench olap points scale cancel udf ssdbm export ingest latency voters
 
@@ -64,7 +65,7 @@ RUST_SOURCES := $(shell find crates cli bindings -type f \( -name '*.rs' -o -nam
 PYTHON_SOURCES := $(shell find bindings/python/python -type f \( -name '*.py' -o -name '*.pyi' -o -name 'py.typed' \))
 
 .PHONY: setup demo shell test test-rust test-units test-alone test-it test-beside test-python test-c test-c-short test-sqlite test-adbc r test-r test-r-short quick sql python bench crash check check-python check-rust check-deep miri \
-	build-tests fuzz-sql fuzz-text fuzz-files fuzz-functions c install bench-c
+	build-tests fuzz-sql fuzz-text fuzz-protocol fuzz-files fuzz-functions c install bench-c
 .DELETE_ON_ERROR:
 
 # Packages are fetched while the engine is compiled.
@@ -257,3 +258,7 @@ fuzz-text: $(TOOLS)
 	$(BIN)/python fuzz/seeds.py
 	cargo +nightly fuzz run sql -- -max_total_time=$$(($(MINUTES) * 60)) -dict=fuzz/sql.dict -max_len=4000 -timeout=20 \
 		-rss_limit_mb=4096
+
+# Bytes of the client protocol, read as frames and chunks.
+fuzz-protocol: $(TOOLS)
+	cargo +nightly fuzz run protocol -- -max_total_time=$$(($(MINUTES) * 60)) -max_len=4000 -timeout=20 -rss_limit_mb=2048

@@ -52,6 +52,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "inlay-formats",
         ],
     ),
+    ("crates/inlay-protocol", &["inlay-types"]),
     ("crates/inlay-sqlite-files", &["inlay"]),
     ("server", &["inlay"]),
     ("cli", &["inlay", "inlay-server", "inlay-sqlite-files"]),

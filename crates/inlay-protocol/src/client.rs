@@ -1,0 +1,553 @@
+//! The client's end of a connection, blocking.
+//!
+//! ```no_run
+//! # fn main() -> Result<(), inlay_protocol::client::ClientError> {
+//! use inlay_protocol::client::Client;
+//! let client = Client::connect("inlay://ana:secret@localhost/sales")?;
+//! let mut reply = client.query("SELECT * FROM orders")?;
+//! while let Some(batch) = reply.next_batch()? {
+//!     println!("{} rows of {} columns", batch.len(), batch.columns().len());
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//! Several replies may be open: what arrives for one while another is read waits in its inbox, which the window that the server was given
+//! bounds. Windows are refilled when half of them is read, so that no result waits for a round trip.
+
+mod appender;
+mod reply;
+mod socket;
+mod url;
+
+pub use appender::Appender;
+pub use reply::{Canceller, Reply};
+pub use url::{DEFAULT_PORT, Url};
+
+use crate::chunk::ChunkWriter;
+use crate::column::Effort;
+use crate::compression::{Compression, LZ4, ZSTD};
+use crate::controller::Controller;
+use crate::frame::{
+    Frame, FrameHeader, Hello, Kind, Method, Parameter, Ready, Report, put_execute, put_frame,
+};
+use crate::transport::{FrameReader, FrameWriter};
+use crate::types::WireColumn;
+use crate::{FRAME_SLACK, LOGIN_FRAME_MAX, VERSION, WireError, scram};
+use inlay_types::{Batch, Buffer, LogicalType};
+use socket::{Input, Output};
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+/// Chunks of a result that the server may send before the client read any.
+const WINDOW: u32 = 16;
+/// Bytes of frames that are sent while results are still on their way; for larger ones these are read first.
+const SMALL: usize = 16 << 10;
+/// Bytes of a frame at most, however large a row the server announces.
+pub const FRAME_MAX: usize = 1 << 30;
+
+/// What went wrong: with the statement, or with the connection.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// What the server said.
+    #[error("{0}")]
+    Server(Box<Report>),
+    /// The connection, or what came over it.
+    #[error(transparent)]
+    Wire(#[from] WireError),
+}
+
+impl ClientError {
+    /// Five characters.
+    pub fn sqlstate(&self) -> &str {
+        match self {
+            Self::Server(report) => report.sqlstate(),
+            Self::Wire(error) => error.sqlstate(),
+        }
+    }
+}
+
+impl From<inlay_types::Error> for ClientError {
+    fn from(error: inlay_types::Error) -> Self {
+        Self::Wire(error.into())
+    }
+}
+
+/// The result of what a client does.
+pub type Outcome<T> = Result<T, ClientError>;
+
+/// A connection to a server. Clones share it.
+#[derive(Clone)]
+pub struct Client(Arc<Shared>);
+
+struct Shared {
+    inbound: Mutex<Inbound>,
+    outbound: Mutex<Outbound>,
+    ready: Ready,
+    url: Url,
+    next_stream: AtomicU32,
+    next_statement: AtomicU32,
+}
+
+/// What is read, by whoever waits for something.
+struct Inbound {
+    reader: FrameReader<Input>,
+    inboxes: HashMap<u32, Inbox>,
+    notices: Vec<Report>,
+    /// What the server last said about how far a statement is.
+    progress: Option<(f64, u64, u64)>,
+    /// Why nothing comes any more.
+    broken: Option<String>,
+}
+
+/// What arrived for a stream and was not asked for yet.
+#[derive(Default)]
+struct Inbox {
+    waiting: VecDeque<Arrived>,
+    /// Nobody wants it: what comes is dropped up to the last frame.
+    is_dropped: bool,
+    /// Chunks that the server may still send.
+    expected: u32,
+}
+
+/// A frame of a stream.
+pub(crate) enum Arrived {
+    Chunk(Buffer, usize),
+    Frame(Frame),
+}
+
+pub(crate) struct Outbound {
+    writer: FrameWriter<Output>,
+    chunks: ChunkWriter,
+    controller: Controller,
+    out: Vec<u8>,
+}
+
+impl Client {
+    /// Connects to `inlay://user:password@host:port/database`, or `inlay+unix:///path/to/socket?db=name&user=name`.
+    pub fn connect(url: &str) -> Outcome<Self> {
+        let url = Url::parse(url)?;
+        let (input, output, is_local) = socket::open(&url)?;
+        Self::over(input, output, is_local, url)
+    }
+
+    /// The same over halves of a connection that is there.
+    fn over(input: Input, output: Output, is_local: bool, url: Url) -> Outcome<Self> {
+        let mut reader = FrameReader::new(input, LOGIN_FRAME_MAX);
+        let mut writer = FrameWriter::new(output, LOGIN_FRAME_MAX, LOGIN_FRAME_MAX);
+        writer.magic();
+        let hello = Hello {
+            versions: (VERSION, VERSION),
+            chunk_size: url.chunk_size,
+            features: if is_local { 0 } else { LZ4 | ZSTD },
+            user: url.user.clone(),
+            database: url.database.clone(),
+            application: url.application.clone(),
+            settings: url.settings.clone(),
+        };
+        writer.frame(0, &Frame::Hello(hello))?;
+        reader.magic()?;
+        let ready = log_in(&mut reader, &mut writer, &url)?;
+        let limit = ready.chunk_size as usize + FRAME_SLACK;
+        reader.set_limit(limit);
+        writer.set_limits(limit, ready.frame_max as usize);
+        let controller = Controller::new(is_local, ready.features);
+        let outbound = Outbound { writer, chunks: ChunkWriter::default(), controller, out: Vec::new() };
+        let inbound =
+            Inbound { reader, inboxes: HashMap::new(), notices: Vec::new(), progress: None, broken: None };
+        Ok(Self(Arc::new(Shared {
+            inbound: Mutex::new(inbound),
+            outbound: Mutex::new(outbound),
+            ready,
+            url,
+            next_stream: AtomicU32::new(1),
+            next_statement: AtomicU32::new(1),
+        })))
+    }
+
+    /// What the server said of itself and of the session.
+    pub fn ready(&self) -> &Ready {
+        &self.0.ready
+    }
+
+    /// Runs statements; the reply is at the first one's answer.
+    pub fn query(&self, text: &str) -> Outcome<Reply> {
+        let stream = self.0.open(WINDOW);
+        let frame = Frame::Query { window: WINDOW, text: text.to_string() };
+        self.0.send(stream, &frame)?;
+        Reply::begin(Arc::clone(&self.0), stream)
+    }
+
+    /// Reads a statement that is going to be repeated.
+    pub fn prepare(&self, text: &str) -> Outcome<Prepared> {
+        let stream = self.0.open(0);
+        let number = self.0.next_statement.fetch_add(1, Ordering::Relaxed);
+        self.0.send(stream, &Frame::Prepare { statement: number, text: text.to_string() })?;
+        let answer = self.0.next(stream);
+        self.0.close(stream);
+        match answer? {
+            Arrived::Frame(Frame::Prepared { statement: _, tag, parameters, columns }) => {
+                Ok(Prepared { shared: Arc::clone(&self.0), number, tag, parameters, columns })
+            }
+            Arrived::Frame(Frame::Error(report)) => Err(ClientError::Server(Box::new(report))),
+            other => Err(other.unexpected()),
+        }
+    }
+
+    /// Rows for a table: all of them or none. `names` are the table's columns that they go to; none: all.
+    pub fn append(&self, table: &[&str], names: &[&str], columns: Vec<WireColumn>) -> Outcome<Appender> {
+        let texts = |texts: &[&str]| texts.iter().map(ToString::to_string).collect();
+        let frame = Frame::Append { table: texts(table), names: texts(names), columns: columns.clone() };
+        Appender::begin(Arc::clone(&self.0), &frame, &columns)
+    }
+
+    /// Rows of a table that statements of this session see by this name.
+    pub fn register(&self, name: &str, columns: Vec<WireColumn>) -> Outcome<Appender> {
+        let frame = Frame::Register { name: name.to_string(), columns: columns.clone() };
+        Appender::begin(Arc::clone(&self.0), &frame, &columns)
+    }
+
+    /// Forgets a table that was registered.
+    pub fn unregister(&self, name: &str) -> Outcome<()> {
+        self.0.ask(&Frame::CloseTable(name.to_string())).map(drop)
+    }
+
+    /// Whether the server is there.
+    pub fn ping(&self) -> Outcome<()> {
+        let stream = self.0.open(0);
+        self.0.send(stream, &Frame::Ping(u64::from(stream)))?;
+        let answer = self.0.next(stream);
+        self.0.close(stream);
+        match answer? {
+            Arrived::Frame(Frame::Pong(_)) => Ok(()),
+            other => Err(other.unexpected()),
+        }
+    }
+
+    /// Ends what the session runs, over a connection of its own: also from another thread or another process.
+    pub fn cancel(&self) -> Outcome<()> {
+        let (_, output, _) = socket::open(&self.0.url)?;
+        let mut writer = FrameWriter::new(output, LOGIN_FRAME_MAX, LOGIN_FRAME_MAX);
+        writer.magic();
+        let (session, key) = (self.0.ready.session, self.0.ready.key);
+        Ok(writer.frame(0, &Frame::CancelSession { session, key })?)
+    }
+
+    /// What the server noted since this was asked last.
+    pub fn take_notices(&self) -> Vec<Report> {
+        std::mem::take(&mut self.0.inbound().notices)
+    }
+
+    /// How far the running statement is, as far as the server said: a part of 1, rows read, rows to read. It says so if the URL has
+    /// `progress_ms`.
+    pub fn progress(&self) -> Option<(f64, u64, u64)> {
+        self.0.inbound().progress
+    }
+
+    /// Bytes of frames that were received.
+    pub fn received(&self) -> u64 {
+        self.0.inbound().reader.received
+    }
+
+    /// Bytes that were sent.
+    pub fn sent(&self) -> u64 {
+        self.0.outbound().writer.sent
+    }
+}
+
+/// Shows who the client is, as the server asks.
+fn log_in(reader: &mut FrameReader<Input>, writer: &mut FrameWriter<Output>, url: &Url) -> Outcome<Ready> {
+    let mut scram = None;
+    let mut step = 0;
+    let mut is_proven = true;
+    loop {
+        match reader.expect()?.1 {
+            Frame::Ready(ready) if is_proven => return Ok(ready),
+            Frame::Challenge(Method::Token, _) => {
+                let token = url.token.clone().unwrap_or_default().into_bytes();
+                writer.frame(0, &Frame::Auth(Method::Token, token))?;
+            }
+            Frame::Challenge(Method::Scram, message) => {
+                let password = url.password.as_deref().unwrap_or_default();
+                let client = match &mut scram {
+                    Some(client) => client,
+                    None => scram.insert(scram::Client::new(password)?),
+                };
+                match step {
+                    0 => {
+                        is_proven = false;
+                        writer.frame(0, &Frame::Auth(Method::Scram, client.first()))?;
+                    }
+                    1 => writer.frame(0, &Frame::Auth(Method::Scram, client.last(&message)?))?,
+                    _ => {
+                        client.check(&message)?;
+                        is_proven = true;
+                    }
+                }
+                step += 1;
+            }
+            Frame::Error(report) => return Err(ClientError::Server(Box::new(report))),
+            other => {
+                return Err(
+                    WireError::malformed(format!("{:?}, where the login goes on", other.kind())).into()
+                );
+            }
+        }
+    }
+}
+
+impl Arrived {
+    fn unexpected(self) -> ClientError {
+        let kind = match self {
+            Self::Chunk(..) => Kind::Chunk,
+            Self::Frame(frame) => frame.kind(),
+        };
+        WireError::malformed(format!("{kind:?} where the answer of another frame was expected")).into()
+    }
+
+    /// Whether nothing follows on the stream.
+    fn is_last(&self) -> bool {
+        match self {
+            Self::Frame(Frame::Done(done)) => !done.more,
+            Self::Frame(Frame::Error(_)) => true,
+            Self::Frame(_) | Self::Chunk(..) => false,
+        }
+    }
+}
+
+impl Shared {
+    fn inbound(&self) -> MutexGuard<'_, Inbound> {
+        self.inbound.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn outbound(&self) -> MutexGuard<'_, Outbound> {
+        self.outbound.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A stream that was not used before.
+    fn open(&self, window: u32) -> u32 {
+        let mut inbound = self.inbound();
+        loop {
+            let stream = self.next_stream.fetch_add(1, Ordering::Relaxed);
+            if stream != 0 && !inbound.inboxes.contains_key(&stream) {
+                inbound.inboxes.insert(stream, Inbox { expected: window, ..Inbox::default() });
+                return stream;
+            }
+        }
+    }
+
+    /// Nothing comes on the stream any more.
+    fn close(&self, stream: u32) {
+        self.inbound().inboxes.remove(&stream);
+    }
+
+    fn send(&self, stream: u32, frame: &Frame) -> Outcome<()> {
+        let mut bytes = Vec::new();
+        frame.write(stream, &mut bytes)?;
+        if bytes.len() > SMALL {
+            self.settle(stream)?;
+        }
+        Ok(self.outbound().writer.framed(stream, &bytes)?)
+    }
+
+    /// Sends a frame whose answer is Done, and waits for that.
+    fn ask(&self, frame: &Frame) -> Outcome<crate::frame::Done> {
+        let stream = self.open(0);
+        self.send(stream, frame)?;
+        let answer = self.next(stream);
+        self.close(stream);
+        match answer? {
+            Arrived::Frame(Frame::Done(done)) => Ok(done),
+            Arrived::Frame(Frame::Error(report)) => Err(ClientError::Server(Box::new(report))),
+            other => Err(other.unexpected()),
+        }
+    }
+
+    /// The next frame of a stream.
+    fn next(&self, stream: u32) -> Outcome<Arrived> {
+        let mut inbound = self.inbound();
+        loop {
+            let inbox = inbound.inboxes.entry(stream).or_default();
+            if let Some(arrived) = inbox.waiting.pop_front() {
+                return Ok(arrived);
+            }
+            inbound.read()?;
+        }
+    }
+
+    /// Reads what results on other streams may still send, so that the server does not wait for this client while this client waits for
+    /// the server: both may send much then.
+    fn settle(&self, own: u32) -> Outcome<()> {
+        let mut inbound = self.inbound();
+        while inbound.inboxes.iter().any(|(stream, inbox)| *stream != own && inbox.expected > 0) {
+            inbound.read()?;
+        }
+        Ok(())
+    }
+
+    /// The server may send so many chunks more.
+    fn allow(&self, stream: u32, chunks: u32) -> Outcome<()> {
+        if let Some(inbox) = self.inbound().inboxes.get_mut(&stream) {
+            inbox.expected += chunks;
+        }
+        self.send(stream, &Frame::Window(chunks))
+    }
+
+    /// Nobody reads the stream any more.
+    fn drop_stream(&self, stream: u32) {
+        {
+            let mut inbound = self.inbound();
+            let Some(inbox) = inbound.inboxes.get_mut(&stream) else { return };
+            let is_over = inbox.waiting.iter().any(Arrived::is_last);
+            (inbox.is_dropped, inbox.waiting) = (true, VecDeque::new());
+            if is_over {
+                inbound.inboxes.remove(&stream);
+                return;
+            }
+        }
+        // A connection that broke says so to the next one who asks.
+        let _ = self.send(stream, &Frame::Cancel);
+    }
+}
+
+impl Inbound {
+    /// Reads a frame, for whomever it is.
+    fn read(&mut self) -> Outcome<()> {
+        if let Some(reason) = &self.broken {
+            return Err(WireError::Closed { reason: reason.clone() }.into());
+        }
+        match self.read_frame() {
+            Ok(()) => Ok(()),
+            Err(error) => {
+                self.broken = Some(error.to_string());
+                Err(error)
+            }
+        }
+    }
+
+    fn read_frame(&mut self) -> Outcome<()> {
+        let (header, payload) = self.reader.next()?.ok_or(WireError::Closed { reason: String::new() })?;
+        let FrameHeader { kind, stream, size: _ } = header;
+        let limit = self.reader.limit();
+        let arrived = match kind {
+            Kind::Chunk => Arrived::Chunk(payload, limit),
+            _ => Arrived::Frame(Frame::read(kind, payload.bytes())?),
+        };
+        match arrived {
+            Arrived::Frame(Frame::Grow(size)) => {
+                if size > FRAME_MAX as u64 {
+                    return Err(WireError::TooLarge { size, limit: FRAME_MAX as u64 }.into());
+                }
+                self.reader.set_limit(size as usize);
+            }
+            Arrived::Frame(Frame::Notice(report)) => self.notices.push(report),
+            Arrived::Frame(Frame::Progress { fraction, rows, of }) => {
+                self.progress = Some((fraction, rows, of))
+            }
+            Arrived::Frame(Frame::Error(report)) if stream == 0 || report.is_fatal => {
+                return Err(ClientError::Server(Box::new(report)));
+            }
+            Arrived::Frame(Frame::Goodbye(reason)) => return Err(WireError::Closed { reason }.into()),
+            arrived => self.deliver(stream, arrived),
+        }
+        Ok(())
+    }
+
+    fn deliver(&mut self, stream: u32, arrived: Arrived) {
+        // What is for nobody is of a stream that was dropped.
+        let Some(inbox) = self.inboxes.get_mut(&stream) else { return };
+        match &arrived {
+            Arrived::Chunk(..) => inbox.expected = inbox.expected.saturating_sub(1),
+            last if last.is_last() => inbox.expected = 0,
+            Arrived::Frame(_) => {}
+        }
+        match (inbox.is_dropped, arrived.is_last()) {
+            (false, _) => inbox.waiting.push_back(arrived),
+            (true, true) => drop(self.inboxes.remove(&stream)),
+            (true, false) => {}
+        }
+    }
+}
+
+impl Outbound {
+    /// Sends rows.
+    pub(crate) fn chunk(&mut self, stream: u32, types: &[LogicalType], batches: &[Batch]) -> Outcome<()> {
+        let how = self.controller.choose();
+        let effort = if how == Compression::None { Effort::Fast } else { Effort::Small };
+        let (out, chunks) = (&mut self.out, &mut self.chunks);
+        out.clear();
+        let written =
+            put_frame(out, Kind::Chunk, stream, |out| chunks.write(types, batches, how, effort, out))?;
+        self.controller.compressed(how, written.body, written.packed, written.compressing.as_secs_f64());
+        let begun = Instant::now();
+        self.writer.framed_of(stream, out, written.body)?;
+        self.controller.sent(out.len(), begun.elapsed().as_secs_f64());
+        Ok(())
+    }
+}
+
+/// A statement that the server keeps, for as long as this lives.
+pub struct Prepared {
+    shared: Arc<Shared>,
+    number: u32,
+    /// What it does, as `SELECT`.
+    pub tag: String,
+    /// What it takes.
+    pub parameters: Vec<Parameter>,
+    /// What it gives.
+    pub columns: Option<Vec<WireColumn>>,
+}
+
+impl Prepared {
+    /// Runs it once for each row of `values`, whose columns are its parameters by position.
+    pub fn execute(&self, values: &Batch) -> Outcome<Reply> {
+        let columns = values.types().into_iter().map(|ty| WireColumn::new("", ty)).collect();
+        self.execute_named(columns, values)
+    }
+
+    /// The same with columns that are parameters by name, where they have one.
+    pub fn execute_named(&self, columns: Vec<WireColumn>, values: &Batch) -> Outcome<Reply> {
+        let stream = self.shared.open(WINDOW);
+        let types: Vec<LogicalType> = columns.iter().map(|column| column.ty.clone()).collect();
+        let frame = Frame::Execute { statement: self.number, window: WINDOW, columns, chunk: 0 };
+        let (mut bytes, mut body) = (Vec::new(), 0);
+        put_execute(&mut bytes, stream, &frame, |out| {
+            let values = std::slice::from_ref(values);
+            let written =
+                ChunkWriter::default().write(&types, values, Compression::None, Effort::Fast, out)?;
+            body = written.body;
+            Ok(())
+        })?;
+        if bytes.len() > SMALL {
+            self.shared.settle(stream)?;
+        }
+        self.shared.outbound().writer.framed_of(stream, &bytes, body)?;
+        Reply::begin(Arc::clone(&self.shared), stream)
+    }
+}
+
+impl Drop for Prepared {
+    fn drop(&mut self) {
+        let stream = self.shared.open(0);
+        let asked = self.shared.send(stream, &Frame::CloseStatement(self.number));
+        // Its answer is for nobody.
+        match asked {
+            Ok(()) => {
+                if let Some(inbox) = self.shared.inbound().inboxes.get_mut(&stream) {
+                    inbox.is_dropped = true;
+                }
+            }
+            Err(_) => self.shared.close(stream),
+        }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        let goodbye = Frame::Goodbye(String::new());
+        let outbound = self.outbound.get_mut().unwrap_or_else(PoisonError::into_inner);
+        // The server sees the socket's end as well.
+        let _ = outbound.writer.frame(0, &goodbye);
+    }
+}

@@ -1,0 +1,76 @@
+//! What can be wrong with frames and connections.
+
+use std::io;
+
+/// The result of what reads and writes frames.
+pub type Result<T, E = WireError> = std::result::Result<T, E>;
+
+/// See the variants; [`WireError::sqlstate`] is what an Error frame says of it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WireError {
+    /// 08P01. Bytes that are no frame of the protocol, or a frame at the wrong time.
+    #[error("protocol violation: {what}")]
+    Malformed {
+        /// What does not hold, and where.
+        what: String,
+    },
+    /// 54000. A frame that is larger than what was agreed on.
+    #[error(
+        "a frame of {size} bytes is above the limit of {limit}; the sender has to ask for a larger buffer first"
+    )]
+    TooLarge {
+        /// Its size.
+        size: u64,
+        /// The limit.
+        limit: u64,
+    },
+    /// 08006. The connection broke.
+    #[error("the connection broke while {action}: {error}")]
+    Io {
+        /// "reading a frame", "writing a frame".
+        action: &'static str,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// 08006. The other end closed the connection.
+    #[error("the other end closed the connection{}", reason_of(reason))]
+    Closed {
+        /// What it said, if anything.
+        reason: String,
+    },
+    /// The engine's: memory, values.
+    #[error(transparent)]
+    Engine(#[from] inlay_types::Error),
+}
+
+fn reason_of(reason: &str) -> String {
+    if reason.is_empty() { String::new() } else { format!(": {reason}") }
+}
+
+impl WireError {
+    /// Bytes that are no frame.
+    pub fn malformed(what: impl Into<String>) -> Self {
+        Self::Malformed { what: what.into() }
+    }
+
+    /// The connection broke.
+    pub fn io(action: &'static str, error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => {
+                Self::Closed { reason: format!("while {action}") }
+            }
+            _ => Self::Io { action, error },
+        }
+    }
+
+    /// Five characters, as SQL has them.
+    pub fn sqlstate(&self) -> &'static str {
+        match self {
+            Self::Malformed { .. } => "08P01",
+            Self::TooLarge { .. } => "54000",
+            Self::Io { .. } | Self::Closed { .. } => "08006",
+            Self::Engine(error) => error.sqlstate(),
+        }
+    }
+}
