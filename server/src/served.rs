@@ -4,7 +4,7 @@
 //! tables of several. A client names the one that it begins in. Once all are attached the engine's doors to other files are shut, unless `--allow-files`
 //! says otherwise: whoever may log in is not whoever owns the machine.
 
-use crate::http::{Answers, PROTOCOL};
+use crate::http::{Answers, PROTOCOL, Sessions};
 use crate::metrics::{Metrics, Now, count};
 use crate::options::Options;
 use crate::session::Session;
@@ -38,6 +38,7 @@ pub struct Served {
     pub metrics: Metrics,
     sessions: Mutex<HashMap<u32, Listed>>,
     answers: Arc<Answers>,
+    http_sessions: Sessions,
     places: Arc<Semaphore>,
     phase: watch::Sender<Phase>,
     random: SystemRandom,
@@ -74,6 +75,7 @@ impl Served {
             metrics: Metrics::default(),
             sessions: Mutex::default(),
             answers,
+            http_sessions: Sessions::default(),
             places: Arc::new(Semaphore::new(options.connections_max)),
             options,
             phase: watch::Sender::new(Phase::Open),
@@ -90,6 +92,17 @@ impl Served {
     /// Where answers go that are files.
     pub(crate) fn answers(&self) -> &Arc<Answers> {
         &self.answers
+    }
+
+    /// Sessions of HTTP that last, and its statements that have names.
+    pub(crate) fn sessions_of_http(&self) -> &Sessions {
+        &self.http_sessions
+    }
+
+    /// How far the statement of a session is, from 0 to 1; nothing where that is not known.
+    pub fn progress(&self, number: u32) -> Option<f64> {
+        let connection = self.sessions.lock().get(&number).map(|listed| listed.connection.clone())?;
+        connection.progress().map(|progress| progress.fraction)
     }
 
     /// Random bytes.
@@ -178,6 +191,7 @@ impl Served {
     /// Ends in order: what runs may finish within a time, and is interrupted then.
     pub async fn stop(&self, patience: Duration) {
         self.phase.send_replace(Phase::Finishing);
+        self.http_sessions.clear();
         if !self.is_left_within(patience).await {
             self.phase.send_replace(Phase::Ending);
             for listed in self.sessions.lock().values() {

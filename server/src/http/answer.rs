@@ -5,9 +5,10 @@
 
 use super::failure::Failure;
 use super::query::Format;
+use super::sessions::Lease;
 use crate::json::{Numbers, shown, write_json, write_text};
 use crate::metrics::count;
-use crate::session::{Call, PIECE_BYTES, Session};
+use crate::session::{Call, PIECE_BYTES};
 use bytes::Bytes;
 use futures_util::stream::{self, Stream};
 use inlay::{Chunk, Cursor, Error, Result, ResultKind, Value, Zone};
@@ -194,7 +195,7 @@ impl Answer {
     }
 
     /// The body: the first piece, and one after the other behind it, each made when the one before was taken.
-    pub fn stream(self, session: Session, first: String) -> impl Stream<Item = Result<Bytes>> + Send {
+    pub fn stream(self, session: Lease, first: String) -> impl Stream<Item = Result<Bytes>> + Send {
         stream::unfold((session, Left::Piece(first, self)), |(session, left)| async move {
             let (piece, left) = match left {
                 Left::Piece(piece, answer) => (piece, Left::Rows(answer)),
@@ -209,7 +210,7 @@ impl Answer {
 }
 
 /// The next piece, and what is left behind it.
-async fn next(session: &Session, answer: Answer) -> (String, Left) {
+async fn next(session: &Lease, answer: Answer) -> (String, Left) {
     let is_json = matches!(answer.shape.format, Format::Json | Format::NdJson);
     let made = session
         .run(move |call| {

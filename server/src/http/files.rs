@@ -7,8 +7,9 @@
 use super::Door;
 use super::failure::Failure;
 use super::query::{Format, parameters_of};
+use super::sessions::Lease;
 use crate::metrics::count;
-use crate::session::{Call, PIECE_BYTES, Session};
+use crate::session::{Call, PIECE_BYTES};
 use axum::body::Body;
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -69,7 +70,7 @@ impl HostFiles for Answers {
 struct Place {
     answers: Arc<Answers>,
     path: String,
-    session: Arc<Session>,
+    session: Arc<Lease>,
 }
 
 impl Drop for Place {
@@ -82,7 +83,7 @@ impl Drop for Place {
 /// Carries out a query, whose rows are the body.
 pub async fn answer(
     door: &Door,
-    session: Session,
+    session: Lease,
     text: String,
     values: Vec<(String, String)>,
     format: Format,

@@ -2,6 +2,7 @@
 //!
 //! - `POST /query` runs the statements of its body; `GET /query?query=...` a query that changes nothing. [`query`] reads the request,
 //!   [`answer`] makes the body, a piece at a time, [`failure`] says what went wrong.
+//! - `GET /` is the page ([`page`]); [`sessions`] last over several requests, and list what runs.
 //! - `GET /health`, `GET /metrics`.
 //!
 //! A browser may be made to send requests by pages of others, and to think that a name of theirs is this machine: so a request whose `Host` is neither an
@@ -10,9 +11,12 @@
 mod answer;
 mod failure;
 mod files;
+mod page;
 mod query;
+mod sessions;
 
 pub use files::{Answers, PROTOCOL};
+pub use sessions::Sessions;
 
 use crate::listen::Visitor;
 use crate::log;
@@ -26,12 +30,13 @@ use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, ORIGIN, WWW_AUTHENTI
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{delete, get, post};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use failure::Failure;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use sessions::Who;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::pin;
 use std::sync::Arc;
@@ -64,6 +69,10 @@ pub async fn serve(visitor: Visitor) {
     let app = Router::new()
         .route("/query", get(query::read).post(query::write))
         .route("/metrics", get(metrics))
+        .route("/session", post(sessions::begin))
+        .route("/session/{name}", delete(sessions::end))
+        .route("/statements", get(sessions::statements))
+        .route("/statements/{id}", delete(sessions::cancel))
         .fallback(|| async {
             Failure::new(StatusCode::NOT_FOUND, "42P01", "there is nothing here; POST /query runs statements")
         })
@@ -71,8 +80,9 @@ pub async fn serve(visitor: Visitor) {
             Failure::new(StatusCode::METHOD_NOT_ALLOWED, "0A000", "this method is not for this place")
         })
         .layer(middleware::from_fn_with_state(door.clone(), is_allowed))
-        // Who asks whether the server is there need not be known.
+        // Who asks whether the server is there, or for what is the same for everybody, need not be known.
         .route("/health", get(|| async { "ok\n" }))
+        .merge(page::routes())
         .layer(middleware::from_fn_with_state(door.clone(), check_places))
         .with_state(door);
     let connection = hyper::server::conn::http1::Builder::new()
@@ -127,20 +137,23 @@ fn is_known_host(host: &str, names: &[String]) -> bool {
 }
 
 /// Lets requests through of those who may come.
-async fn is_allowed(State(door): State<Door>, request: Request, next: Next) -> Response {
+async fn is_allowed(State(door): State<Door>, mut request: Request, next: Next) -> Response {
     let Door { served, address } = door;
     if !served.users.asks() {
+        request.extensions_mut().insert(Who(None));
         return next.run(request).await;
     }
     let given = credentials(request.headers());
+    let is_script = request.headers().get("sec-fetch-dest").is_some_and(|dest| dest == "empty");
     if let Some((name, password)) = given {
         tokio::time::sleep(served.users.wait_for(address.ip())).await;
-        let asked = Arc::clone(&served);
+        let (asked, who) = (Arc::clone(&served), Who(Some(name.clone())));
         // It takes a while, on purpose.
         let is_right = tokio::task::spawn_blocking(move || asked.users.is_password(&name, &password))
             .await
             .unwrap_or(false);
         if is_right {
+            request.extensions_mut().insert(who);
             return next.run(request).await;
         }
         served.users.failed(address.ip());
@@ -151,9 +164,11 @@ async fn is_allowed(State(door): State<Door>, request: Request, next: Next) -> R
     }
     let mut response =
         Failure::new(StatusCode::UNAUTHORIZED, "28P01", "a name and a password are needed").into_response();
-    response
-        .headers_mut()
-        .insert(WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"inlay\", charset=\"UTF-8\""));
+    // A page asks by itself; the browser would put a window of its own before it.
+    if !is_script {
+        let how = HeaderValue::from_static("Basic realm=\"inlay\", charset=\"UTF-8\"");
+        response.headers_mut().insert(WWW_AUTHENTICATE, how);
+    }
     response
 }
 

@@ -3,11 +3,13 @@
 use super::Door;
 use super::answer::{Answer, Shape};
 use super::failure::Failure;
+use super::sessions::{Lease, SESSION, STATEMENT, Who};
 use crate::json::Numbers;
-use crate::session::{Call, FIRST_BYTES, Session};
+use crate::session::{Call, FIRST_BYTES};
+use axum::Extension;
 use axum::body::Body;
 use axum::extract::{Query, Request, State};
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use inlay::types::LogicalType;
 use inlay::{Command, CommandClass, Cursor, Error, Parameters, Result, Value, cast_value_in_zone, sql};
@@ -98,22 +100,32 @@ impl Asked {
 type Pairs = Query<Vec<(String, String)>>;
 
 /// `GET /query?query=...`: a query that changes nothing.
-pub async fn read(State(door): State<Door>, Query(pairs): Pairs) -> std::result::Result<Response, Failure> {
+pub async fn read(
+    State(door): State<Door>,
+    Query(pairs): Pairs,
+    headers: HeaderMap,
+) -> std::result::Result<Response, Failure> {
     let asked = Asked::read(pairs)?;
+    if let Some(name) = [SESSION, STATEMENT].into_iter().find(|name| headers.contains_key(*name)) {
+        return Err(wrong(format!("GET runs in a session of its own, without {name}: POST it")));
+    }
     let Some(text) = asked.query.clone() else {
         return Err(wrong("a query is missing: GET /query?query=SELECT+1, or POST it"));
     };
-    run(door, asked, text, true).await
+    let session = Lease::own(&door, asked.database.as_deref()).await?;
+    run(door, session, asked, text, true).await
 }
 
 /// `POST /query`: the statements of the body.
 pub async fn write(
     State(door): State<Door>,
     Query(pairs): Pairs,
+    who: Extension<Who>,
     request: Request,
 ) -> std::result::Result<Response, Failure> {
     let asked = Asked::read(pairs)?;
     let most = door.served.options.message_bytes_max;
+    let headers = request.headers().clone();
     let body = tokio::time::timeout(BODY_MAX, axum::body::to_bytes(request.into_body(), most)).await;
     let body = match body {
         Ok(Ok(body)) => body,
@@ -132,34 +144,30 @@ pub async fn write(
         }
         (None, _) => text,
     };
-    run(door, asked, text, false).await
+    let session = Lease::wanted(&door, &who, &headers, asked.database.as_deref(), &text).await?;
+    run(door, session, asked, text, false).await
 }
 
 async fn run(
     door: Door,
+    session: Lease,
     asked: Asked,
     text: String,
     only_reads: bool,
 ) -> std::result::Result<Response, Failure> {
-    let session = match door.served.session(asked.database.as_deref()).await {
-        Ok(session) => session,
-        Err(error @ Error::InvalidArgument { .. }) => {
-            return Err(Failure::new(StatusCode::NOT_FOUND, "3D000", error.message()));
-        }
-        Err(error) => return Err(error.into()),
-    };
     let format = asked.format;
     let numbers = asked.numbers.unwrap_or(Numbers::Exact);
     if matches!(format, Format::Arrow | Format::Parquet) {
         return super::files::answer(&door, session, text, asked.values, format, only_reads).await;
     }
-    let begun = session.run(move |call| begin(call, &text, &asked.values, only_reads)).await?;
+    let lasts = session.lasts();
+    let begun = session.run(move |call| begin(call, &text, &asked.values, only_reads, lasts)).await?;
     let shape = Shape { format, numbers, zone: begun.zone };
     Ok(respond(session, Answer::new(begun.cursor, shape)).await?)
 }
 
 /// Makes the first piece before anything is said, so that what fails early has a status of its own.
-async fn respond(session: Session, answer: Answer) -> Result<Response> {
+async fn respond(session: Lease, answer: Answer) -> Result<Response> {
     let (content_type, has_rows) = (answer.content_type(), answer.has_rows());
     let (first, answer) = session.run(move |call| answer.first(call)).await?;
     let builder =
@@ -178,8 +186,15 @@ pub struct Begun {
     pub zone: std::sync::Arc<inlay::Zone>,
 }
 
-/// Runs the statements of a text; several are one transaction unless they say themselves where those begin and end.
-pub fn begin(call: &Call, text: &str, values: &[(String, String)], only_reads: bool) -> Result<Begun> {
+/// Runs the statements of a text; several are one transaction unless they say themselves where those begin and end, or one is open already in a
+/// session that lasts.
+pub fn begin(
+    call: &Call,
+    text: &str,
+    values: &[(String, String)],
+    only_reads: bool,
+    lasts: bool,
+) -> Result<Begun> {
     let statements = sql::statements(text)?;
     let commands: Vec<Command> = statements.iter().map(|statement| statement.command).collect();
     if statements.is_empty() {
@@ -188,16 +203,24 @@ pub fn begin(call: &Call, text: &str, values: &[(String, String)], only_reads: b
     if only_reads {
         begin_reading(call, &commands)?;
     }
-    let is_one =
-        !only_reads && commands.len() > 1 && commands.iter().all(|command| is_in_transaction(*command));
+    let is_one = !only_reads
+        && commands.len() > 1
+        && !call.connection.in_transaction()
+        && commands.iter().all(|command| is_in_transaction(*command));
     if is_one {
         call.connection.begin()?;
     }
-    let cursor = run_all(call, text, values)?;
+    let cursor = match run_all(call, text, values) {
+        Err(error) if is_one && lasts => {
+            call.connection.rollback()?;
+            return Err(error);
+        }
+        outcome => outcome?,
+    };
     // Rows that were not read yet are those of now, whatever comes.
     if is_one {
         call.connection.commit()?;
-    } else if call.connection.in_transaction() && !only_reads {
+    } else if call.connection.in_transaction() && !only_reads && !lasts {
         call.connection.rollback()?;
         let message = "the statements left a transaction open, which was rolled back".to_string();
         return Err(Error::TransactionState { message }

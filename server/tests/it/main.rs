@@ -3,5 +3,6 @@
 
 mod clients;
 mod http;
+mod http_sessions;
 mod postgres;
 mod support;
