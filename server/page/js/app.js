@@ -1,5 +1,5 @@
 // The page: tabs, runs of statements, what is seen of their results, and keys.
-import { ServerError, leave, newId, onUnauthorized, query, running } from "./api.js";
+import { ServerError, hasSession, leave, newId, onUnauthorized, query, running } from "./api.js";
 import { catalog, loadCatalog, loadWords, onCatalog } from "./catalog.js";
 import { Chart } from "./chart.js";
 import { announce, counted, duration, h, icon, menu, plural, roving } from "./dom.js";
@@ -13,7 +13,7 @@ import { history, looks, saved, tabs as keptTabs } from "./store.js";
 import { kindOf, prettyOf, textOf } from "./values.js";
 
 const $ = (id) => document.getElementById(id);
-const FORMATS = [["csv", "CSV", "csv"], ["parquet", "Parquet", "parquet"], ["arrow", "Arrow stream", "arrows"], ["ndjson", "JSON, a line for each row", "ndjson"], ["json", "JSON", "json"], ["markdown", "Markdown", "md"]];
+const FORMATS = [["csv", "CSV", "csv"], ["parquet", "Parquet", "parquet"], ["arrow", "Arrow", "arrow"], ["ndjson", "JSON, a line for each row", "ndjson"], ["json", "JSON", "json"], ["markdown", "Markdown", "md"]];
 const VIEWS = [["grid", "Rows", "table"], ["chart", "Chart", "chart"], ["plan", "Plan", "plan"]];
 const isMac = navigator.platform.startsWith("Mac");
 const key = (text) => (isMac ? text.replace("Ctrl ", "⌘").replace("Alt ", "⌥").replace("Shift ", "⇧") : text);
@@ -372,10 +372,12 @@ function showRun() {
     content.replaceChildren(chart.element);
     chart.show(one.result);
   } else {
-    content.replaceChildren(grid.element);
+    const isThere = grid.element.isConnected;
+    if (!isThere) content.replaceChildren(grid.element);
     grid.showsSummaries = state.isSummarized;
     if (grid.result !== one.result) grid.show(one.result);
-    else grid.refresh();
+    else if (isThere) grid.refresh();
+    else grid.comeBack();
   }
   drawStatus();
 }
@@ -421,8 +423,9 @@ function errorCard({ error, statement }) {
     const before = statement.sql.slice(0, error.offset).split("\n");
     const text = statement.sql.split("\n")[before.length - 1] ?? "";
     const column = before.at(-1).length;
+    const number = String(statement.line + before.length - 1);
     const start = Math.max(0, column - 60);
-    card.append(h("pre.error-place", {}, h("span.quiet", {}, `${before.length}  `), `${start ? "…" : ""}${text.slice(start, start + 140)}\n`, h("span.bad", {}, `${" ".repeat(String(before.length).length + 2 + (start ? 1 : 0) + column - start)}^`)),
+    card.append(h("pre.error-place", {}, h("span.quiet", {}, `${number}  `), `${start ? "…" : ""}${text.slice(start, start + 140)}\n`, h("span.bad", {}, `${" ".repeat(number.length + 2 + (start ? 1 : 0) + column - start)}^`)),
       h("button.ghost", { type: "button", onclick: () => editor.goTo(statement.from + error.offset) }, "Go there"));
   }
   return h("div.message-place", {}, card);
@@ -618,6 +621,7 @@ onCatalog(() => {
   const { database, schema } = catalog.current;
   $("where").textContent = schema === "main" ? database : `${database}.${schema}`;
   $("where").title = `Inlay ${catalog.version}`;
+  hasSession().then((has) => { if (!has) $("where").title += ". Each statement stands alone: settings, transactions and temporary tables end with it"; }, () => {});
 });
 
 const kept = keptTabs.load();
@@ -630,4 +634,6 @@ drawTabs();
 showRun();
 editor.focus();
 addEventListener("pagehide", leave);
+// A page that the browser kept aside comes back without its session.
+addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
 loadCatalog().then(loadWords).catch((error) => say(error.message));
