@@ -209,7 +209,7 @@ async function runStatements(all) {
     mine.shownRun = mine.runs.length - 1;
     if (tab() === mine) {
       if (one.error) editor.showError(statement, one.error);
-      if (mine.view !== "plan" || !one.plan) mine.view = mine.view === "chart" && one.result?.columns.length ? "chart" : "grid";
+      mine.view = mine.view === "chart" && one.result?.columns.length ? "chart" : "grid";
       showRun();
     }
     if (one.error) break;
@@ -340,6 +340,7 @@ async function explain() {
 
 function setView(name) {
   if (name === "plan" && !run()?.plan) return explain();
+  if (name === "grid" && run()?.plan && !run().result) return runStatements([run().statement]);
   tab().view = name;
   showRun();
 }
@@ -355,7 +356,7 @@ function showRun() {
     const name = button.dataset.view;
     button.setAttribute("aria-selected", String(name === seen));
     button.tabIndex = name === seen ? 0 : -1;
-    button.disabled = name === "chart" ? !hasRows : name === "plan" ? !one || Boolean(one.error) : Boolean(one?.plan && !one.result);
+    button.disabled = name === "chart" ? !hasRows : name === "plan" ? !one || Boolean(one.error) : false;
   }
   viewTabs.hidden = !one;
   for (const button of [summaryButton, copyButton, downloadButton]) button.hidden = !hasRows || (seen !== "grid" && button !== downloadButton);
