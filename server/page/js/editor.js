@@ -218,9 +218,9 @@ export class Editor {
   /** Underlines the word at an error and puts the cursor there. */
   showError(statement, error) {
     if (this.text.slice(statement.from, statement.from + statement.sql.length) !== statement.sql) return;
-    const at = Math.min(statement.from + (error.offset ?? 0), this.text.length);
-    const word = error.offset === null ? null : tokens(this.text.slice(at, statement.from + statement.sql.length))[0];
-    const to = error.offset === null ? statement.from + statement.sql.length : Math.max(at, word ? at + word.to : at);
+    const at = Math.min(statement.from + error.offset, this.text.length);
+    const word = tokens(this.text.slice(at, statement.from + statement.sql.length))[0];
+    const to = Math.max(at, word ? at + word.to : at);
     const message = [error.message, error.hint].filter(Boolean).join("\n");
     this.view.dispatch(setDiagnostics(this.view.state, [{ from: at, to, severity: "error", message, source: error.sqlstate ?? undefined }]));
     this.view.dispatch({ effects: EditorView.scrollIntoView(at, { y: "nearest" }) });

@@ -249,13 +249,23 @@ export class Grid {
     const known = this.result.known?.get(column);
     if (known) place.append(...summaryPicture(known, this.widths[column] - 16));
     else {
-      this.result.known ??= new Map();
-      const { result } = this;
-      result.summary(column).then((facts) => { result.known.set(column, facts); }, (error) => { result.known.set(column, { error: error.message }); })
-        .then(() => { if (this.result === result) this.draw(); });
+      this.askSummary(this.result, column);
       place.classList.add("waiting");
     }
     return place;
+  }
+
+  /** Asks for a summary once, however often its place is drawn meanwhile. */
+  async askSummary(result, column) {
+    result.known ??= new Map();
+    if (result.known.has(column)) return;
+    result.known.set(column, null);
+    try {
+      result.known.set(column, await result.summary(column));
+    } catch (error) {
+      result.known.set(column, { error: error.message });
+    }
+    if (this.result === result && this.showsSummaries) this.draw();
   }
 
   range() {

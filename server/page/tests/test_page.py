@@ -239,6 +239,28 @@ def test_ten_million_rows(page):
     assert heap < 200e6
 
 
+def test_summaries_of_all_types(page):
+    values = [
+        *("true", "1::TINYINT", "170141183460469231731687303715884105727::HUGEINT", "1.5::FLOAT", "'inf'::DOUBLE"),
+        *("DATE '2020-01-01'", "TIME '01:02:03'", "TIMESTAMPTZ '2020-01-01 00:00:00+00'", "INTERVAL 1 DAY"),
+        *("'5d0a1a2c-7a3e-4b8a-9c1b-0a1b2c3d4e5f'::UUID", "'{\"a\":1}'::JSON", "'ab'::BLOB", "'101'::BIT"),
+        *("'x'::ENUM('x','y')", "NULL", "TIMESTAMP_NS '2020-01-01 00:00:00.123456789'", "MAP {'a': 1}"),
+        *("'it''s \"q\"' || chr(10)", "18446744073709551615::UBIGINT", "[1, 2]", "{'x': 1}"),
+    ]
+    names = [f"c{index}" for index in range(len(values))]
+    page.page.set_viewport_size({"width": 5200, "height": 800})
+    page.page.keyboard.press("Alt+s")
+    for more in ("", ", range(2000)"):
+        rows = f"(VALUES ({', '.join(values)}), ({', '.join(['NULL'] * len(values))})) AS t({', '.join(names)})"
+        page.run(f"SELECT {', '.join(names)} FROM {rows}{more}")
+        page.until("document.querySelectorAll('.head-summary').length === 21")
+        page.until("document.querySelectorAll('.head-summary.waiting').length === 0")
+        words = page.page.locator(".summary-words").all_inner_texts()
+        assert [name for name, word in zip(names, words, strict=True) if "null" not in word] == []
+        assert page.cell(0, 18).inner_text() == "18446744073709551615"
+    page.page.keyboard.press("Alt+s")
+
+
 def test_summaries_and_copy(page):
     page.run(
         "SELECT i AS id, CASE WHEN i % 4 = 0 THEN NULL ELSE 'ab'[i % 2 + 1] END AS letter,\n"
