@@ -1,5 +1,5 @@
 // The page: tabs, runs of statements, what is seen of their results, and keys.
-import { ServerError, leave, newId, onUnauthorized, query, running } from "./api.js";
+import { ServerError, hasSession, leave, newId, onUnauthorized, query, running } from "./api.js";
 import { catalog, loadCatalog, loadWords, onCatalog } from "./catalog.js";
 import { Chart } from "./chart.js";
 import { announce, counted, duration, h, icon, menu, plural, roving } from "./dom.js";
@@ -13,8 +13,9 @@ import { history, looks, saved, tabs as keptTabs } from "./store.js";
 import { kindOf, prettyOf, textOf } from "./values.js";
 
 const $ = (id) => document.getElementById(id);
-const FORMATS = [["csv", "CSV", "csv"], ["parquet", "Parquet", "parquet"], ["arrow", "Arrow stream", "arrows"], ["ndjson", "JSON, a line for each row", "ndjson"], ["json", "JSON", "json"], ["markdown", "Markdown", "md"]];
+const FORMATS = [["csv", "CSV", "csv"], ["parquet", "Parquet", "parquet"], ["arrow", "Arrow", "arrow"], ["ndjson", "JSON, a line for each row", "ndjson"], ["json", "JSON", "json"], ["markdown", "Markdown", "md"]];
 const VIEWS = [["grid", "Rows", "table"], ["chart", "Chart", "chart"], ["plan", "Plan", "plan"]];
+const CANCELLED = "57014";
 const isMac = navigator.platform.startsWith("Mac");
 const key = (text) => (isMac ? text.replace("Ctrl ", "⌘").replace("Alt ", "⌥").replace("Shift ", "⇧") : text);
 const FIRST_QUERY = "-- Ctrl Enter runs the statement at the cursor, or what is selected.\nSELECT 'Hello' AS greeting, 42 AS answer;\n";
@@ -208,8 +209,8 @@ async function runStatements(all) {
     mine.runs.push(one);
     mine.shownRun = mine.runs.length - 1;
     if (tab() === mine) {
-      if (one.error) editor.showError(statement, one.error);
-      if (mine.view !== "plan" || !one.plan) mine.view = mine.view === "chart" && one.result?.columns.length ? "chart" : "grid";
+      if (hasPlace(one.error)) editor.showError(statement, one.error);
+      mine.view = mine.view === "chart" && one.result?.columns.length ? "chart" : "grid";
       showRun();
     }
     if (one.error) break;
@@ -217,6 +218,8 @@ async function runStatements(all) {
   if (all.some((statement) => changesCatalog(statement.sql))) loadCatalog().catch(() => {});
   side.refresh("history");
 }
+
+const hasPlace = (error) => error?.offset !== null && error?.offset !== undefined;
 
 async function runOne(mine, statement) {
   const started = performance.now();
@@ -231,7 +234,7 @@ async function runOne(mine, statement) {
     if (!answer.isWhole) one.result.keep();
   } catch (error) {
     one.ms = performance.now() - started;
-    one.error = error.name === "AbortError" ? new ServerError("the statement was cancelled", { sqlstate: "57014" }) : error instanceof ServerError ? error : new ServerError(String(error.message ?? error));
+    one.error = error.name === "AbortError" ? new ServerError("the statement was cancelled", { sqlstate: CANCELLED }) : error instanceof ServerError ? error : new ServerError(String(error.message ?? error));
   }
   finish();
   history.add({ sql: statement.sql, at: Date.now(), ms: one.ms, rows: one.result && !one.done ? one.result.rowCount : null, error: one.error?.message ?? null });
@@ -250,10 +253,11 @@ function begin(mine, sql) {
       progress.hidden = false;
       status.querySelector(".status-state").textContent = `Running, ${duration(passed)}${current.percent === null ? "" : `, ${Math.round(current.percent)} %`}`;
     }
-    progress.classList.toggle("unknown", current.percent === null);
+    const isUnknown = current.percent === null || current.percent < 1;
+    progress.classList.toggle("unknown", isUnknown);
     if (current.percent !== null) progress.setAttribute("aria-valuenow", Math.round(current.percent));
     else progress.removeAttribute("aria-valuenow");
-    progress.firstElementChild.style.width = current.percent === null ? "30%" : `${current.percent}%`;
+    progress.firstElementChild.style.width = isUnknown ? "30%" : `${current.percent}%`;
     current.timer = setTimeout(tick, 100);
   };
   tick();
@@ -315,10 +319,10 @@ async function explain() {
     one.plan = await loadPlan(statement.sql, isAnalyzed, current.abort.signal);
     one.isAnalyzed = isAnalyzed;
   } catch (error) {
-    one.error = error.name === "AbortError" ? new ServerError("the statement was cancelled", { sqlstate: "57014" }) : error;
+    one.error = error.name === "AbortError" ? new ServerError("the statement was cancelled", { sqlstate: CANCELLED }) : error;
     // The position counts from the start of EXPLAIN.
     const before = `EXPLAIN (${isAnalyzed ? "ANALYZE, " : ""}FORMAT JSON) `.length;
-    if (one.error.offset !== null && one.error.offset !== undefined) one.error.offset = Math.max(0, one.error.offset - before);
+    if (hasPlace(one.error)) one.error.offset = Math.max(0, one.error.offset - before);
   }
   one.ms = performance.now() - started;
   finish();
@@ -331,7 +335,7 @@ async function explain() {
   mine.shownRun = same && one.plan ? mine.runs.indexOf(same) : 0;
   mine.view = one.plan ? "plan" : "grid";
   if (tab() !== mine) return;
-  if (one.error) editor.showError(statement, one.error);
+  if (hasPlace(one.error)) editor.showError(statement, one.error);
   showRun();
   announce(one.error ? `Error: ${one.error.message}` : "The plan is shown");
 }
@@ -340,6 +344,7 @@ async function explain() {
 
 function setView(name) {
   if (name === "plan" && !run()?.plan) return explain();
+  if (name === "grid" && run()?.plan && !run().result) return runStatements([run().statement]);
   tab().view = name;
   showRun();
 }
@@ -355,9 +360,9 @@ function showRun() {
     const name = button.dataset.view;
     button.setAttribute("aria-selected", String(name === seen));
     button.tabIndex = name === seen ? 0 : -1;
-    button.disabled = name === "chart" ? !hasRows : name === "plan" ? !one || Boolean(one.error) : Boolean(one?.plan && !one.result);
+    button.disabled = name === "chart" ? !hasRows : name === "plan" ? !one || Boolean(one.error) : false;
   }
-  viewTabs.hidden = !one;
+  resultBar.hidden = !one;
   for (const button of [summaryButton, copyButton, downloadButton]) button.hidden = !hasRows || (seen !== "grid" && button !== downloadButton);
   summaryButton.setAttribute("aria-pressed", String(state.isSummarized));
   if (!one) content.replaceChildren(firstWords());
@@ -372,10 +377,12 @@ function showRun() {
     content.replaceChildren(chart.element);
     chart.show(one.result);
   } else {
-    content.replaceChildren(grid.element);
+    const isThere = grid.element.isConnected;
+    if (!isThere) content.replaceChildren(grid.element);
     grid.showsSummaries = state.isSummarized;
     if (grid.result !== one.result) grid.show(one.result);
-    else grid.refresh();
+    else if (isThere) grid.refresh();
+    else grid.comeBack();
   }
   drawStatus();
 }
@@ -415,14 +422,15 @@ function firstWords() {
 }
 
 function errorCard({ error, statement }) {
-  const card = h("div.error-card", { role: "group", "aria-label": "Error" }, h("div.error-head", {}, h("strong", {}, error.message), error.sqlstate ? h("code", { title: "SQLSTATE" }, error.sqlstate) : null));
+  const card = h(error.sqlstate === CANCELLED ? "div.error-card.calm" : "div.error-card", { role: "group", "aria-label": "Error" }, h("div.error-head", {}, h("strong", {}, error.message), error.sqlstate ? h("code", { title: "SQLSTATE" }, error.sqlstate) : null));
   if (error.hint && !error.message.includes(error.hint)) card.append(h("p.error-hint", {}, error.hint));
-  if (error.offset !== null && error.offset !== undefined) {
+  if (hasPlace(error)) {
     const before = statement.sql.slice(0, error.offset).split("\n");
     const text = statement.sql.split("\n")[before.length - 1] ?? "";
     const column = before.at(-1).length;
+    const number = String(statement.line + before.length - 1);
     const start = Math.max(0, column - 60);
-    card.append(h("pre.error-place", {}, h("span.quiet", {}, `${before.length}  `), `${start ? "…" : ""}${text.slice(start, start + 140)}\n`, h("span.bad", {}, `${" ".repeat(String(before.length).length + 2 + (start ? 1 : 0) + column - start)}^`)),
+    card.append(h("pre.error-place", {}, h("span.quiet", {}, `${number}  `), `${start ? "…" : ""}${text.slice(start, start + 140)}\n`, h("span.bad", {}, `${" ".repeat(number.length + 2 + (start ? 1 : 0) + column - start)}^`)),
       h("button.ghost", { type: "button", onclick: () => editor.goTo(statement.from + error.offset) }, "Go there"));
   }
   return h("div.message-place", {}, card);
@@ -618,6 +626,7 @@ onCatalog(() => {
   const { database, schema } = catalog.current;
   $("where").textContent = schema === "main" ? database : `${database}.${schema}`;
   $("where").title = `Inlay ${catalog.version}`;
+  hasSession().then((has) => { if (!has) $("where").title += ". Each statement stands alone: settings, transactions and temporary tables end with it"; }, () => {});
 });
 
 const kept = keptTabs.load();
@@ -630,4 +639,6 @@ drawTabs();
 showRun();
 editor.focus();
 addEventListener("pagehide", leave);
+// A page that the browser kept aside comes back without its session.
+addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
 loadCatalog().then(loadWords).catch((error) => say(error.message));

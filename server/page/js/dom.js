@@ -78,6 +78,7 @@ export const plural = (count, one) => `${counted(count)} ${one}${count === 1 ? "
 
 /** A time in milliseconds, short. */
 export function duration(ms) {
+  if (ms < 0.1) return `${Math.round(ms * 1000)} µs`;
   if (ms < 10) return `${ms.toFixed(1)} ms`;
   if (ms < 1000) return `${Math.round(ms)} ms`;
   if (ms < 60000) return `${(ms / 1000).toFixed(2)} s`;
@@ -123,10 +124,13 @@ export function menu(anchor, items, { extra = null } = {}) {
     },
   }, extra, ...buttons);
   document.body.append(box);
-  const place = anchor.getBoundingClientRect();
-  box.style.left = `${Math.max(8, Math.min(place.left, innerWidth - box.offsetWidth - 8))}px`;
-  const below = place.bottom + 4;
-  box.style.top = `${below + box.offsetHeight > innerHeight - 8 ? Math.max(8, place.top - box.offsetHeight - 4) : below}px`;
+  const { left, top, bottom } = anchor.getBoundingClientRect();
+  // Below, or above where there is more room; again when what comes later makes it larger.
+  new ResizeObserver(() => {
+    const isAbove = bottom + 4 + box.offsetHeight > innerHeight - 8 && top > innerHeight - bottom;
+    box.style.left = `${Math.max(8, Math.min(left, innerWidth - box.offsetWidth - 8))}px`;
+    box.style.top = `${Math.max(8, isAbove ? top - box.offsetHeight - 4 : Math.min(bottom + 4, innerHeight - box.offsetHeight - 8))}px`;
+  }).observe(box);
   document.addEventListener("pointerdown", outside, true);
   buttons[0]?.focus();
   return { box, close };

@@ -43,6 +43,7 @@ function timeLabel(seconds, step) {
   return iso.slice(11, 16) === "00:00" && step >= MINUTE ? iso.slice(5, 10) : iso.slice(11, step < MINUTE ? 19 : 16);
 }
 
+const shortened = (value) => exact.format(Number(value.toPrecision(7)));
 const round = (value) => (Math.abs(value) >= 10000 ? compact.format(value) : exact.format(Number(value.toPrecision(6))));
 
 function shownX(model, x) {
@@ -157,7 +158,7 @@ function marks(model, scales, inner) {
     const most = Math.max(...model.cells.map((cell) => cell[2]));
     const wide = (inner.right - inner.left) / model.size.x, tall = (inner.bottom - inner.top) / model.size.y;
     for (const [x, y, n] of model.cells) {
-      group.append(svg("rect", { x: inner.left + x * wide, y: inner.bottom - (y + 1) * tall, width: wide + 0.3, height: tall + 0.3, class: "cell s0", "fill-opacity": (0.14 + 0.86 * Math.sqrt(n / most)).toFixed(3) }));
+      group.append(svg("rect", { x: inner.left + x * wide, y: inner.bottom - (y + 1) * tall, width: wide, height: tall, class: "cloud s0", "fill-opacity": (0.14 + 0.86 * Math.sqrt(n / most)).toFixed(3) }));
     }
     return group;
   }
@@ -211,8 +212,8 @@ function targetsOf(model, scales) {
       const target = out.get(key) ?? { px, title: `${model.xTitle}: ${shownX(model, point.x)}`, dots: [], lines: [] };
       const py = point.y === null ? null : scales.y(point.y);
       target.dots.push({ py, series: index % 6 });
-      const range = point.low !== null && point.low !== undefined ? ` (${exact.format(point.low)} to ${exact.format(point.high)})` : "";
-      target.lines.push({ name, series: index % 6, text: (point.y === null ? "NULL" : Number.isInteger(point.y) ? counted(point.y) : exact.format(Number(point.y.toPrecision(9)))) + range });
+      const range = point.low !== null && point.low !== undefined ? ` (${shortened(point.low)} to ${shortened(point.high)})` : "";
+      target.lines.push({ name, series: index % 6, text: (point.y === null ? "NULL" : Number.isInteger(point.y) ? counted(point.y) : shortened(point.y)) + range });
       out.set(key, target);
     }
   });

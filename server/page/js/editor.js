@@ -3,7 +3,7 @@ import {
   EditorState, EditorView, keymap, lineNumbers, highlightActiveLine, highlightActiveLineGutter, drawSelection, highlightSpecialChars, placeholder, Decoration,
   history, historyKeymap, defaultKeymap, indentWithTab, autocompletion, completionKeymap, closeBrackets, closeBracketsKeymap, acceptCompletion,
   StreamLanguage, LanguageSupport, syntaxHighlighting, HighlightStyle, bracketMatching, indentUnit, setDiagnostics, searchKeymap, search, highlightSelectionMatches,
-  tags, Compartment, StateField, Prec, completionStatus,
+  tags, Compartment, StateField, Prec, completionStatus, closeCompletion,
 } from "../vendor/codemirror.js";
 import { catalog, onCatalog } from "./catalog.js";
 import { complete } from "./complete.js";
@@ -12,11 +12,13 @@ import { statementAt, statements, tokens } from "./sql.js";
 
 const TYPES = new Set(["bigint", "int", "integer", "smallint", "tinyint", "hugeint", "varchar", "text", "double", "real", "float", "decimal", "numeric", "boolean", "date", "time", "timestamp", "timestamptz",
   "interval", "blob", "uuid", "json", "struct", "map", "union", "enum", "bit", "ubigint", "uinteger", "usmallint", "utinyint", "uhugeint"]);
-const FEW = new Set("select from where group by having order limit offset join left right full inner outer cross on using as and or not in is null with insert into values update set delete create table view drop alter case when then else end union all distinct between like explain analyze".split(" "));
+/** Words of the language that are not reserved, but are hardly ever names. */
+const WORDS = new Set(("add alter analyze asof attach begin between by cascade commit copy cross cube current delete describe detach drop escape exists explain extension filter following grouping identity if ilike index insert interval into join "
+  + "key left like macro matched materialized merge natural nulls offset outer over partition pivot positional pragma preceding primary recursive references replace returning right rollback rollup rows sample schema semi sequence set sets show similar "
+  + "summarize table tablesample temp temporary transaction truncate unbounded unpivot update use values view within without inner full select from where group having order limit on using as and or not in is with create case when then else end union all distinct except intersect qualify window lateral").split(" "));
 
 /** Colours by the engine's own words; what spans lines is remembered from one to the next. */
 function sqlLanguage() {
-  const keywords = catalog.keywords.size ? catalog.keywords : FEW;
   const skip = (stream, state) => {
     for (let next = stream.next(); next; next = stream.next()) {
       if (state.inside === "/*") {
@@ -29,7 +31,7 @@ function sqlLanguage() {
   };
   return StreamLanguage.define({
     name: "sql",
-    startState: () => ({ inside: null, depth: 0 }),
+    startState: () => ({ inside: null, depth: 0, isNamed: false }),
     token(stream, state) {
       if (state.inside) {
         const kind = state.inside === "/*" ? "comment" : state.inside === '"' ? "variableName.special" : "string";
@@ -47,12 +49,15 @@ function sqlLanguage() {
       const word = stream.match(/^[\p{L}_][\p{L}\p{N}_$]*/u);
       if (word) {
         const name = word[0].toLowerCase();
+        const isNamed = state.isNamed;
+        state.isNamed = name === "as";
         const isCall = stream.match(/^\s*\(/, false);
         if (isCall && catalog.functions.has(name) && !catalog.reserved.has(name)) return "variableName.function";
         if (TYPES.has(name)) return "typeName";
         if (name === "true" || name === "false" || name === "null") return "atom";
-        return keywords.has(name) && !isColumn(name) ? "keyword" : null;
+        return (catalog.reserved.has(name) || (WORDS.has(name) && !isNamed)) && !isColumn(name) ? "keyword" : null;
       }
+      state.isNamed = false;
       stream.next();
       return "punctuation";
     },
@@ -98,7 +103,6 @@ const look = EditorView.theme({
   ".cm-tooltip-autocomplete ul li[aria-selected] .cm-completionDetail": { color: "var(--on-accent)" },
   ".cm-completionDetail": { color: "var(--quiet)", fontStyle: "normal", marginLeft: "12px" },
   ".cm-completionMatchedText": { textDecoration: "none", fontWeight: "700" },
-  ".cm-completionIcon": { opacity: "1", color: "var(--quiet)", width: "1.1em" },
   ".cm-tooltip.cm-completionInfo": { padding: "8px 10px", maxWidth: "380px", fontSize: "12.5px", lineHeight: "1.45" },
   ".completion-info .signature": { fontFamily: "var(--mono)", fontSize: "11.5px", whiteSpace: "pre-wrap", marginBottom: "4px" },
   ".completion-info .example": { color: "var(--quiet)", margin: "6px 0 0" },
@@ -143,7 +147,7 @@ export class Editor {
     this.extensions = [
       Prec.highest(keymap.of(keys)), lineNumbers(), highlightActiveLine(), highlightActiveLineGutter(), highlightSpecialChars(), history(), drawSelection(),
       indentUnit.of("    "), bracketMatching(), closeBrackets(), search({ top: true }), highlightSelectionMatches(), statementMark,
-      autocompletion({ override: [complete], activateOnTyping: true, maxRenderedOptions: 60, icons: true }),
+      autocompletion({ override: [complete], activateOnTyping: true, maxRenderedOptions: 60, icons: false }),
       keymap.of([{ key: "Tab", run: acceptCompletion }, indentWithTab, ...closeBracketsKeymap, ...defaultKeymap, ...historyKeymap, ...completionKeymap, ...searchKeymap]),
       EditorView.lineWrapping, EditorView.contentAttributes.of({ "aria-label": "SQL", spellcheck: "false", autocapitalize: "off" }),
       placeholder("SELECT …"), syntaxHighlighting(colours), look, this.language.of(new LanguageSupport(sqlLanguage())),
@@ -184,13 +188,20 @@ export class Editor {
   /** The selection, or the statement at the cursor: `{ from, sql }` each. */
   chosen() {
     const { from, to, head } = this.view.state.selection.main;
-    if (from !== to) return statements(this.text.slice(from, to)).map((one) => ({ from: from + one.from, sql: one.sql }));
+    closeCompletion(this.view);
     const one = statementAt(this.text, head);
-    return one ? [one] : [];
+    const found = from !== to ? statements(this.text.slice(from, to)).map((part) => ({ from: from + part.from, sql: part.sql })) : one ? [one] : [];
+    return found.map((part) => this.placed(part));
   }
 
   all() {
-    return statements(this.text);
+    closeCompletion(this.view);
+    return statements(this.text).map((part) => this.placed(part));
+  }
+
+  /** With the number of its first line. */
+  placed({ from, sql }) {
+    return { from, sql, line: this.view.state.doc.lineAt(from).number };
   }
 
   /** Writes over the selection. */
@@ -207,9 +218,9 @@ export class Editor {
   /** Underlines the word at an error and puts the cursor there. */
   showError(statement, error) {
     if (this.text.slice(statement.from, statement.from + statement.sql.length) !== statement.sql) return;
-    const at = Math.min(statement.from + (error.offset ?? 0), this.text.length);
-    const word = error.offset === null ? null : tokens(this.text.slice(at, statement.from + statement.sql.length))[0];
-    const to = error.offset === null ? statement.from + statement.sql.length : Math.max(at, word ? at + word.to : at);
+    const at = Math.min(statement.from + error.offset, this.text.length);
+    const word = tokens(this.text.slice(at, statement.from + statement.sql.length))[0];
+    const to = Math.max(at, word ? at + word.to : at);
     const message = [error.message, error.hint].filter(Boolean).join("\n");
     this.view.dispatch(setDiagnostics(this.view.state, [{ from: at, to, severity: "error", message, source: error.sqlstate ?? undefined }]));
     this.view.dispatch({ effects: EditorView.scrollIntoView(at, { y: "nearest" }) });

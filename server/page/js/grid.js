@@ -6,7 +6,7 @@ import { announce, counted, h, svg } from "./dom.js";
 import { kindOf, shownOf, textOf, tsvOf } from "./values.js";
 
 const HEIGHT_MAX = 6_000_000;
-const WIDTH_MIN = 64, WIDTH_MAX = 340, SUMMARY_WIDTH = 126;
+const WIDTH_MIN = 64, WIDTH_MAX = 340, SUMMARY_WIDTH = 148;
 /** Cells that are copied at most; more belongs into a file. */
 const COPIED_MAX = 500_000;
 let gridCount = 0;
@@ -33,14 +33,27 @@ export class Grid {
 
   /** Shows a result from its first row. */
   show(result) {
+    this.remember();
     this.result = result;
-    this.top = 0;
-    this.lastScroll = 0;
-    this.anchor = this.cursor = { row: 0, column: 0 };
-    this.widths = this.guessWidths();
+    const { top = 0, left = 0, cursor = { row: 0, column: 0 }, anchor = cursor, widths = this.guessWidths() } = result.seen ?? {};
+    Object.assign(this, { cursor, anchor, widths });
     this.widenForSummaries();
-    this.element.scrollTop = this.element.scrollLeft = 0;
+    this.comeBack(top, left);
+  }
+
+  /** Before something else is shown. */
+  remember() {
+    if (this.result) this.result.seen = { top: this.top, left: this.left, cursor: this.cursor, anchor: this.anchor, widths: this.widths };
+  }
+
+  /** An element that was taken out of the document has forgotten where it was scrolled to. */
+  comeBack(top = this.top, left = this.left) {
+    this.top = 0;
     this.layout();
+    this.element.scrollLeft = this.left = left;
+    this.isOwnScroll = this.isScaled;
+    this.lastScroll = 0;
+    this.goTo(top);
   }
 
   /** Draws again after rows came. */
@@ -55,11 +68,13 @@ export class Grid {
   }
 
   guessWidths() {
-    const letter = 7.3;
+    const brush = document.createElement("canvas").getContext("2d");
+    brush.font = getComputedStyle(this.element).font || "12.5px monospace";
+    const letter = brush.measureText("0".repeat(50)).width / 50;
     return this.result.columns.map((column, index) => {
       let longest = Math.max(column.name.length + 2, Math.min(column.type.length * 0.85, 18));
       for (let row = 0; row < Math.min(100, this.result.first.length); row++) longest = Math.max(longest, Math.min(60, shownOf(this.result.first[row][index]).length));
-      return Math.round(Math.min(WIDTH_MAX, Math.max(WIDTH_MIN, longest * letter + 24)));
+      return Math.round(Math.min(WIDTH_MAX, Math.max(WIDTH_MIN, longest * letter + 22)));
     });
   }
 
@@ -102,6 +117,7 @@ export class Grid {
 
   scrolled() {
     const { scrollTop, clientHeight, scrollHeight } = this.element;
+    this.left = this.element.scrollLeft;
     if (!this.isScaled) this.top = scrollTop / this.rowHeight;
     else if (!this.isOwnScroll) {
       const moved = scrollTop - this.lastScroll;
@@ -194,6 +210,20 @@ export class Grid {
     return element;
   }
 
+  /** Shows what is selected in the cells that are there: they must stay the same ones for a double click. */
+  mark() {
+    const { top, bottom, left, right } = this.range();
+    for (const cell of this.body.querySelectorAll(".cell")) {
+      const row = Number(cell.dataset.row), column = Number(cell.dataset.column);
+      const isChosen = row >= top && row <= bottom && column >= left && column <= right;
+      cell.classList.toggle("chosen", isChosen);
+      cell.classList.toggle("cursor", row === this.cursor.row && column === this.cursor.column);
+      cell.setAttribute("aria-selected", String(isChosen));
+    }
+    this.head.querySelector(".cursor")?.classList.remove("cursor");
+    this.element.setAttribute("aria-activedescendant", `${this.name}-${this.cursor.row}-${this.cursor.column}`);
+  }
+
   drawHead(columns) {
     const { order } = this.result;
     const cells = columns.map((column) => {
@@ -219,13 +249,23 @@ export class Grid {
     const known = this.result.known?.get(column);
     if (known) place.append(...summaryPicture(known, this.widths[column] - 16));
     else {
-      this.result.known ??= new Map();
-      const { result } = this;
-      result.summary(column).then((facts) => { result.known.set(column, facts); }, (error) => { result.known.set(column, { error: error.message }); })
-        .then(() => { if (this.result === result) this.draw(); });
+      this.askSummary(this.result, column);
       place.classList.add("waiting");
     }
     return place;
+  }
+
+  /** Asks for a summary once, however often its place is drawn meanwhile. */
+  async askSummary(result, column) {
+    result.known ??= new Map();
+    if (result.known.has(column)) return;
+    result.known.set(column, null);
+    try {
+      result.known.set(column, await result.summary(column));
+    } catch (error) {
+      result.known.set(column, { error: error.message });
+    }
+    if (this.result === result && this.showsSummaries) this.draw();
   }
 
   range() {
@@ -254,7 +294,7 @@ export class Grid {
     this.cursor = at;
     if (!event.shiftKey) this.anchor = at;
     this.isDragging = event.pointerType === "mouse";
-    this.draw();
+    this.mark();
   }
 
   moved(event) {
@@ -262,7 +302,7 @@ export class Grid {
     const at = this.placeOf(document.elementFromPoint(event.clientX, event.clientY) ?? this.element);
     if (at && at.row >= 0 && (at.row !== this.cursor.row || at.column !== this.cursor.column)) {
       this.cursor = at;
-      this.draw();
+      this.mark();
     }
   }
 
@@ -340,7 +380,7 @@ export class Grid {
 export function summaryPicture(facts, width, height = 26) {
   if (facts.error) return [h("div.summary-words", { title: facts.error }, "no summary")];
   const nulls = facts.n ? (facts.n - facts.filled) / facts.n : 0;
-  const words = [facts.distinct_count !== undefined && `${short(facts.distinct_count)} distinct`, nulls > 0 && `${nulls < 0.01 ? "<1" : Math.round(nulls * 100)} % null`].filter(Boolean).join(" · ");
+  const words = [nulls > 0 && `${nulls < 0.01 ? "<1" : Math.round(nulls * 100)} % null`, facts.distinct_count !== undefined && `${short(facts.distinct_count)} distinct`].filter(Boolean).join(" · ");
   const picture = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `distribution: ${words}` });
   const bars = facts.bars.length ? facts.bars : facts.top;
   const most = Math.max(1, ...bars.map((bar) => bar.count));
@@ -348,23 +388,23 @@ export function summaryPicture(facts, width, height = 26) {
     const step = width / bars.length;
     bars.forEach((bar, index) => {
       const tall = bar.count ? Math.max(1.5, (bar.count / most) * height) : 0;
-      picture.append(svg("rect", { x: index * step, y: height - tall, width: Math.max(1, step - 1), height: tall, class: "bar" }));
+      picture.append(svg("rect", { x: index * step, y: height - tall, width: Math.max(1, step - 1), height: tall, class: "spark" }));
     });
   } else {
     // Shares of the most frequent values, side by side.
     let left = 0;
     bars.forEach((bar, index) => {
       const wide = (bar.count / Math.max(1, facts.filled)) * width;
-      picture.append(svg("rect", { x: left, y: 4, width: Math.max(0, wide - 1), height: height - 8, class: `bar share${index % 3}` }));
+      picture.append(svg("rect", { x: left, y: 4, width: Math.max(0, wide - 1), height: height - 8, class: `spark share${index % 3}` }));
       left += wide;
     });
-    if (left < width - 0.5 && facts.filled) picture.append(svg("rect", { x: left, y: 4, width: width - left, height: height - 8, class: "bar rest" }));
+    if (left < width - 0.5 && facts.filled) picture.append(svg("rect", { x: left, y: 4, width: width - left, height: height - 8, class: "spark rest" }));
   }
-  return [picture, h("div.summary-words", {}, words || " ")];
+  return [picture, h("div.summary-words", { title: words }, words || " ")];
 }
 
 function short(count) {
   if (count < 1000) return String(count);
-  return count < 1e6 ? `${(count / 1e3).toPrecision(3)} k` : `${(count / 1e6).toPrecision(3)} M`;
+  return count < 1e6 ? `${Number((count / 1e3).toPrecision(3))} k` : `${Number((count / 1e6).toPrecision(3))} M`;
 }
 

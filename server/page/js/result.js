@@ -241,7 +241,7 @@ export class Result {
     const place = kind === "time" ? `epoch(${expr})::DOUBLE` : `${expr}::DOUBLE`;
     const more = kind === "nested" ? "" : `, approx_count_distinct(${expr}) AS distinct_count, min(${expr})::VARCHAR AS least, max(${expr})::VARCHAR AS greatest`;
     const range = isRanged ? `, min(${place}) FILTER (WHERE isfinite(${place})) AS low, max(${place}) FILTER (WHERE isfinite(${place})) AS high` : "";
-    const average = kind === "number" ? `, avg(${expr})::VARCHAR AS average` : "";
+    const average = kind === "number" ? `, avg(${place})::VARCHAR AS average` : "";
     const [facts] = await ask(`SELECT count(*) AS n, count(${expr}) AS filled${more}${range}${average} FROM ${from}`);
     const out = { kind, type: this.columns[index].type, ...facts, bars: [], top: [] };
     if (isRanged && facts.low !== null) out.bars = await this.bars(from, expr, place, facts);

@@ -166,7 +166,7 @@ export class Side {
       ? all.filter((one) => one.name.includes(wanted) || one.description?.toLowerCase().includes(wanted)).sort((a, b) => Number(b.name.startsWith(wanted)) - Number(a.name.startsWith(wanted)))
       : all.filter((one) => !one.aliasOf);
     this.list.replaceChildren(...found.slice(0, FUNCTIONS_SHOWN).map((known) => h("button.entry", { type: "button", title: "Write it into the query", onclick: () => this.on.insert(`${known.name}(`) },
-      h("span.entry-code", {}, known.signatures[0] ?? known.name), h("span.entry-note", {}, known.description ?? (known.aliasOf ? `as ${known.aliasOf}` : "")),
+      h("span.entry-code", {}, (known.signatures[0] ?? known.name).replace(/^\w+/, known.name)), h("span.entry-note", {}, known.description ?? (known.aliasOf ? `as ${known.aliasOf}` : "")),
       known.example && wanted ? h("span.entry-code.quiet", {}, known.example) : null)));
     if (found.length > FUNCTIONS_SHOWN) this.empty(`${counted(found.length - FUNCTIONS_SHOWN)} more; the filter finds them`);
     if (!found.length) this.empty(all.length ? "No function is called so or does that." : "…");
@@ -230,7 +230,8 @@ function focusItem(item) {
 
 function short(count) {
   if (count < 10000) return counted(count);
-  return count < 1e6 ? `${Math.round(count / 1e3)} k` : count < 1e9 ? `${(count / 1e6).toPrecision(3)} M` : `${(count / 1e9).toPrecision(3)} G`;
+  const digits = (value) => Number(value.toPrecision(3));
+  return count < 1e6 ? `${Math.round(count / 1e3)} k` : count < 1e9 ? `${digits(count / 1e6)} M` : `${digits(count / 1e9)} G`;
 }
 
 function ago(at) {

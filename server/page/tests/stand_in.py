@@ -1,6 +1,9 @@
-"""A small server that answers the page as `inlay serve` does, over the package: for work on the page, and for its tests where the server is not built.
+"""A small server that answers the page as `inlay serve` does, over the package.
 
-`python server/page/tests/stand_in.py [PORT] [FILE]` listens on 127.0.0.1. The contract is that of ../README.md.
+It is for work on the page, and for its tests where the server is not built.
+
+`python server/page/tests/stand_in.py [PORT] [FILE] [bare] [PREFIX]` listens on 127.0.0.1. The contract is that of
+../README.md; `bare` leaves sessions and the list of statements away, PREFIX is a path under which the page lies.
 """
 
 import datetime
@@ -9,24 +12,40 @@ import json
 import math
 import pathlib
 import secrets
+import select
+import socket
 import sys
+import tempfile
 import threading
 import time
 import urllib.parse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import pyarrow
+
 import inlay
 
 PAGE = pathlib.Path(__file__).resolve().parent.parent
-TYPES = {".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8"}
+TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
 SECURITY = {
-    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
     "cross-origin-opener-policy": "same-origin",
 }
-BYTES = {"json": "application/json", "csv": "text/csv", "parquet": "application/vnd.apache.parquet", "arrow": "application/vnd.apache.arrow.stream", "ndjson": "application/x-ndjson", "markdown": "text/markdown"}
+BYTES = {
+    "csv": "text/csv",
+    "parquet": "application/vnd.apache.parquet",
+    "arrow": "application/vnd.apache.arrow.stream",
+    "ndjson": "application/x-ndjson",
+    "markdown": "text/markdown",
+}
 
 STEP_ROWS = 256
 
@@ -86,6 +105,8 @@ def told(error, sql):
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     served: Served
+    is_bare = False
+    prefix: tuple[str, ...] = ()
 
     def log_message(self, *_):
         pass
@@ -105,24 +126,35 @@ class Handler(BaseHTTPRequestHandler):
 
     def path_parts(self):
         split = urllib.parse.urlsplit(self.path)
-        return [part for part in split.path.split("/") if part], dict(urllib.parse.parse_qsl(split.query))
+        parts = [part for part in split.path.split("/") if part]
+        if tuple(parts[: len(self.prefix)]) != self.prefix:
+            return ["elsewhere"], {}
+        parts = parts[len(self.prefix) :]
+        if self.is_bare and parts[:1] in (["session"], ["statements"]):
+            return ["elsewhere"], {}
+        return parts, dict(urllib.parse.parse_qsl(split.query))
 
     def do_GET(self):
         parts, _ = self.path_parts()
         if parts == ["health"]:
             return self.answer(200, '{"status":"ok"}')
         if parts == ["statements"]:
-            now = time.monotonic()
-            with self.served.lock:
-                running = [
-                    {"id": name, "user": "owner", "sql": sql, "seconds": now - began, "progress": progress if (progress := connection.query_progress()) >= 0 else None}
-                    for name, (connection, sql, began) in self.served.running.items()
-                ]
-            return self.answer(200, json.dumps({"statements": running}))
+            return self.answer(200, json.dumps({"statements": self.statements()}))
         file = (PAGE / "/".join(parts or ["index.html"])).resolve()
         if file.is_relative_to(PAGE) and file.is_file() and file.suffix in TYPES:
             return self.answer(200, file.read_bytes(), TYPES[file.suffix], **{"cache-control": "no-cache"})
         return self.fail(404, "there is no such page")
+
+    def statements(self):
+        """What runs now."""
+        out = []
+        with self.served.lock:
+            running = list(self.served.running.items())
+        for name, (connection, sql, began) in running:
+            progress = connection.query_progress()
+            told = {"id": name, "user": "owner", "sql": sql, "seconds": time.monotonic() - began}
+            out.append({**told, "progress": progress if progress >= 0 else None})
+        return out
 
     def do_DELETE(self):
         parts, _ = self.path_parts()
@@ -173,9 +205,6 @@ class Handler(BaseHTTPRequestHandler):
 
     def watch(self, connection, gone):
         """Ends what a client asked for that went away."""
-        import select
-        import socket
-
         while not gone.wait(0.05):
             ready, _, _ = select.select([self.connection], [], [], 0)
             try:
@@ -188,9 +217,12 @@ class Handler(BaseHTTPRequestHandler):
         """Rows as they are computed; what fails before the first ones has a status of its own."""
         result = connection.execute(sql)
         columns = [{"name": name, "type": str(kind)} for name, kind, *_ in result.description or []]
-        if not columns or (len(columns) == 1 and columns[0]["name"] == "Count" and not sql.lstrip().lower().startswith(("select", "from"))):
-            changed = result.fetchone()[0] if columns else None
-            return self.answer(200, json.dumps({"command": sql.split()[0].upper(), **({} if changed is None else {"changed": changed})}))
+        is_count = [column["name"] for column in columns] == ["Count"] and not sql.lower().startswith(
+            ("select", "from")
+        )
+        if is_count or not columns:
+            changed = {"changed": result.fetchone()[0]} if columns else {}
+            return self.answer(200, json.dumps({"command": sql.split()[0].upper(), **changed}))
         rows = result.fetchmany(STEP_ROWS)
         self.send_response(200)
         for header, value in {"content-type": "application/json", "transfer-encoding": "chunked", **SECURITY}.items():
@@ -200,7 +232,8 @@ class Handler(BaseHTTPRequestHandler):
             self.chunk(f'{{"columns":{json.dumps(columns)},"rows":[')
             count = 0
             while rows:
-                self.chunk("".join(("," if count + index else "") + "\n[" + ",".join(map(as_json, row)) + "]" for index, row in enumerate(rows)))
+                lines = ["[" + ",".join(map(as_json, row)) + "]" for row in rows]
+                self.chunk((",\n" if count else "\n") + ",\n".join(lines))
                 count += len(rows)
                 rows = result.fetchmany(STEP_ROWS)
             self.chunk(f'],"row_count":{count}}}\n')
@@ -218,31 +251,24 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
 
     def file(self, connection, sql, form):
-        import os
-        import tempfile
-
         sql = sql.strip().rstrip(";")
         if form == "arrow":
-            import pyarrow as pa
-
             table = connection.execute(sql).to_arrow_table()
-            sink = pa.BufferOutputStream()
-            with pa.ipc.new_stream(sink, table.schema) as writer:
+            sink = pyarrow.BufferOutputStream()
+            with pyarrow.ipc.new_stream(sink, table.schema) as writer:
                 writer.write_table(table)
             return sink.getvalue().to_pybytes()
         if form == "markdown":
             result = connection.execute(sql)
             names = [column[0] for column in result.description]
             lines = [names, ["---"] * len(names), *result.fetchall()]
-            return "".join("| " + " | ".join("" if cell is None else str(cell) for cell in line) + " |\n" for line in lines)
-        folder = tempfile.mkdtemp()
-        path = os.path.join(folder, "file")
+            texts = [["" if cell is None else str(cell) for cell in line] for line in lines]
+            return "".join(f"| {' | '.join(line)} |\n" for line in texts)
         options = {"csv": "FORMAT csv, HEADER", "parquet": "FORMAT parquet", "ndjson": "FORMAT json"}[form]
-        connection.execute(f"COPY ({sql}) TO '{path}' ({options})")
-        data = pathlib.Path(path).read_bytes()
-        os.remove(path)
-        os.rmdir(folder)
-        return data
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "file"
+            connection.execute(f"COPY ({sql}) TO '{path}' ({options})")
+            return path.read_bytes()
 
 
 class Server(ThreadingHTTPServer):
@@ -250,13 +276,15 @@ class Server(ThreadingHTTPServer):
     allow_reuse_address = True
 
 
-def serve(port=0, file=":memory:"):
+def serve(port=0, file=":memory:", is_bare=False, prefix=()):
     """A server that listens; `serve_forever` serves."""
-    handler = type("Handler", (Handler,), {"served": Served(file)})
+    handler = type("Handler", (Handler,), {"served": Served(file), "is_bare": is_bare, "prefix": prefix})
     return Server(("127.0.0.1", port), handler)
 
 
 if __name__ == "__main__":
-    server = serve(int(sys.argv[1]) if len(sys.argv) > 1 else 8433, sys.argv[2] if len(sys.argv) > 2 else ":memory:")
-    print(f"http://127.0.0.1:{server.server_port}/", flush=True)
+    port, file, *options = [*sys.argv[1:], *["8433", ":memory:"][len(sys.argv) - 1 :]]
+    prefix = tuple("/".join(option for option in options if option != "bare").split("/")) if options[1:] else ()
+    server = serve(int(port), file, "bare" in options, prefix)
+    print(f"http://127.0.0.1:{server.server_port}/{''.join(part + '/' for part in prefix)}", flush=True)
     server.serve_forever()
