@@ -32,11 +32,16 @@ typedef struct column {
 } column;
 
 static column *columns = NULL;
+/* Buffers of vectors, each of which may be a mapping. The system gives a process some ten thousand, malloc's among them: where there are
+ * many, R gets copies. */
+static size_t buffers_alive = 0;
+static size_t buffers_most = 32000;
 static R_altrep_class_t logical_class, integer_class, double_class, text_class;
 
 static void forget(column *it) {
   inlay_result_release(&it->result);
   inlay_chunk_free(&it->chunk);
+  if (it->buffer != NULL) buffers_alive--;
   inlay_buffer_free(&it->buffer);
   it->direct = NULL;
   it->texts = NULL;
@@ -321,7 +326,17 @@ static R_altrep_class_t class_of(form form) {
   }
 }
 
+/* A vector of R's own with the values of a buffer, which is freed. */
+static SEXP copied(owned_column *owned, form form, R_xlen_t count) {
+  SEXP values = PROTECT(Rf_allocVector(vector_of(form), count));
+  if (count > 0) memcpy(DATAPTR(values), inlay_buffer_data(owned->buffer), (size_t)count * width_of(form));
+  inlay_buffer_free(&owned->buffer);
+  UNPROTECT(1);
+  return values;
+}
+
 SEXP column_vector(SEXP connection, inlay_result *result, size_t index, form form, R_xlen_t from, R_xlen_t count, owned_column *owned) {
+  if (owned != NULL && buffers_alive >= buffers_most) return copied(owned, form, count);
   SEXP handle = PROTECT(R_MakeExternalPtr(NULL, R_NilValue, R_NilValue));
   column *it = calloc(1, sizeof *it);
   if (it == NULL) Rf_error("out of memory");
@@ -333,6 +348,7 @@ SEXP column_vector(SEXP connection, inlay_result *result, size_t index, form for
     it->buffer = owned->buffer;
     it->may_have_null = owned->may_have_null;
     owned->buffer = NULL;
+    buffers_alive++;
     it->direct = inlay_buffer_data(it->buffer);
     it->is_loaded = 1;
   } else {
@@ -410,13 +426,23 @@ void vectors_load(SEXP frame) {
 
 #define MUCH_BYTES (128.0 * 1024 * 1024)
 
+/* The option inlay.mapped says how many columns may be mappings. */
+static void read_option(void) {
+  SEXP option = Rf_GetOption1(Rf_install("inlay.mapped"));
+  if (Rf_isNumeric(option) && XLENGTH(option) == 1 && Rf_asReal(option) >= 0) buffers_most = (size_t)Rf_asReal(option);
+}
+
 /* When twice as much is held as after the last collection. */
 void vectors_collect(SEXP database) {
   static double limit_bytes = MUCH_BYTES;
+  static size_t limit_alive = 4096;
   inlay_database *it = R_ExternalPtrAddr(database);
-  if (columns == NULL || it == NULL || (double)inlay_database_memory_used(it) < limit_bytes) return;
+  read_option();
+  if (columns == NULL || it == NULL) return;
+  if ((double)inlay_database_memory_used(it) < limit_bytes && buffers_alive < limit_alive) return;
   R_gc();
   limit_bytes = 2 * (double)inlay_database_memory_used(it) + MUCH_BYTES;
+  limit_alive = 2 * buffers_alive + 4096;
 }
 
 /* A column of a result keeps the session, and by it the file. What is still to be read moves to a chunk, which

@@ -454,17 +454,24 @@ impl External {
 
     /// Why a function of whole columns cannot stand where rows come in parts.
     fn needs_columns(&self) -> Error {
-        let name = &self.definition.name;
+        let (name, language) = (&self.definition.name, self.definition.language.to_uppercase());
+        // One that the host registered was not declared in SQL.
+        let (written, alternative) = match self.definition.body.is_empty() {
+            true => (
+                String::new(),
+                "a function that is registered for parts of columns can stand there".to_string(),
+            ),
+            false => (
+                format!(" (LANGUAGE {language})"),
+                format!("LANGUAGE {language}_MAP lets it be called on parts"),
+            ),
+        };
         Error::Unsupported {
             feature: format!(
-                "function \"{name}\", which takes whole columns (LANGUAGE {}), where rows are computed in parts: \
-                 in lambdas, constraints, generated columns, indexes and join conditions",
-                self.definition.language.to_uppercase()
+                "function \"{name}\", which takes whole columns{written}, where rows are computed in parts: \
+                 in lambdas, constraints, generated columns, indexes and join conditions"
             ),
-            alternative: Some(format!(
-                "LANGUAGE {}_MAP lets it be called on parts",
-                self.definition.language.to_uppercase()
-            )),
+            alternative: Some(alternative),
         }
     }
 }

@@ -22,6 +22,7 @@ use crate::{Buffer, Native, buffer, overhead};
 use std::any::Any;
 use std::ops::Range;
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use system::PoolFile;
 
@@ -157,6 +158,28 @@ pub fn map(parts: Vec<Part>) -> Option<Buffer> {
     Layout::new(parts)?.map()
 }
 
+/// Mappings that hosts may hold: the system gives a process 65,530, among them those of its allocator, which ends the process when it
+/// gets none.
+const MAPPINGS_MAX: usize = 32_000;
+
+static MAPPINGS: AtomicUsize = AtomicUsize::new(0);
+
+/// Some of them, until they are dropped.
+struct Mappings(usize);
+
+impl Mappings {
+    fn of(count: usize) -> Option<Self> {
+        let more = |held: usize| held.checked_add(count).filter(|held| *held <= MAPPINGS_MAX);
+        MAPPINGS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok().map(|_| Self(count))
+    }
+}
+
+impl Drop for Mappings {
+    fn drop(&mut self) {
+        MAPPINGS.fetch_sub(self.0, Ordering::Relaxed);
+    }
+}
+
 /// How a range of addresses shows parts one behind the other: worked out once, for any number of mappings.
 ///
 /// A part is shown where its bytes and their place have the same position in a page; else, and at such a border, bytes
@@ -221,8 +244,10 @@ impl Layout {
     }
 
     /// A range of addresses of its own. Whoever holds it alone may write: the pages do not change. `None` when the system
-    /// refuses.
+    /// refuses, or has given [so many](MAPPINGS_MAX).
     pub fn map(self: &Arc<Self>) -> Option<Buffer> {
+        // What is around it, and each part.
+        let mappings = Mappings::of(self.shown.len() + 1)?;
         let mut region = system::Region::reserve(self.lead + self.total)?;
         for shown in &self.shown {
             region.show(&self.parts[shown.part].0.file, shown.offset, shown.place.clone())?;
@@ -232,7 +257,7 @@ impl Layout {
             self.parts[copied.part].0.copy_to(copied.bytes.clone(), target)?;
         }
         let start = NonNull::new(region.address(self.lead))?;
-        let owner = Box::new((region, Arc::clone(self)));
+        let owner = Box::new((region, Arc::clone(self), mappings));
         // SAFETY: the region is mapped until its owner drops it, all of it readable, and nobody writes to it but through
         // the buffer. Places of values are aligned: pages are, and parts begin at multiples of the width of their values.
         Some(unsafe { Buffer::foreign(start, self.total, owner) })

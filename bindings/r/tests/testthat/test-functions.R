@@ -178,12 +178,13 @@ test_that("functions work wherever rows are computed: parameters, pieces, stream
   expect_identical(dbExecute(con, "UPDATE t SET d = next_one(d) WHERE next_one(i) <= 10"), 10L)
   inlay_register(con, "streamed", inlay_arrow(con, "SELECT next_one(d) AS x FROM t"))
   expect_equal(dbGetQuery(con, "SELECT sum(x) AS s FROM streamed")$s, sum(as.numeric(1:100000)) + 10)
-  res <- dbSendQuery(con, "SELECT next_one(d) FROM t")
-  rm(res)
-  suppressWarnings(gc())
   expect_true(inlay_function(con, "next_one", NULL))
   expect_false(inlay_function(con, "next_one", NULL))
   expect_error(dbGetQuery(con, "SELECT next_one(1)"), class = "inlay_error_undefined_function")
+  # One that waits for its rows, and for R, is closed with its connection.
+  inlay_function(con, "next_one", function(x) x + 1, "DOUBLE", "DOUBLE", parts = TRUE)
+  res <- dbSendQuery(con, "SELECT next_one(d) FROM t, range(50)")
+  expect_warning(dbDisconnect(con), "were open")
 })
 
 test_that("SQL makes functions in R where that is allowed", {

@@ -190,3 +190,16 @@ test_that("thousands of results are held and dropped", {
   gc()
   expect_identical(nrow(dbReadTable(con, "t")), 1000L)
 })
+
+test_that("where many columns are held, others are copied", {
+  con <- connected()
+  dbExecute(con, "CREATE TABLE t AS SELECT i::INTEGER AS i, CASE WHEN i % 2 = 0 THEN i::DOUBLE END AS d FROM range(50000) r(i)")
+  withr::local_options(inlay.mapped = 0)
+  copied <- dbReadTable(con, "t")
+  expect_identical(inside(copied$i), NA)
+  withr::local_options(inlay.mapped = 32000)
+  mapped <- dbReadTable(con, "t")
+  expect_identical(inside(mapped$i), "mapped")
+  expect_identical(copied$d, mapped$d[])
+  expect_identical(copied$i[50000], 49999L)
+})

@@ -86,3 +86,16 @@ fn a_part_beyond_its_pages_is_refused() {
     let pieces = filled(&pool, 0, &[10]);
     assert!(map(vec![(Arc::clone(&pieces[0]), 0..44)]).is_none());
 }
+
+#[test]
+fn mappings_end_before_the_systems_do() {
+    assert!(Mappings::of(MAPPINGS_MAX + 1).is_none());
+    let pool = PagePool::new();
+    let pages = filled(&pool, 0, &[1024]).remove(0);
+    let held: Vec<Buffer> =
+        (0..100).map(|_| map(vec![(Arc::clone(&pages), 0..4096)]).expect("there is room")).collect();
+    // Each is two: what is around it, and its one part.
+    assert!(Mappings::of(MAPPINGS_MAX - 199).is_none());
+    drop(held);
+    assert!(Mappings::of(MAPPINGS_MAX / 2).is_some());
+}
