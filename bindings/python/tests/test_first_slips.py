@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime as dt
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -84,6 +89,11 @@ def test_expressions_of_nothing() -> None:
         relation.filter(inlay.col("a").isnotin())
 
 
+async def fetched_later(query: str) -> Any:
+    async with inlay.aconnect() as con:
+        return await (await con.execute(query)).df(date_as_object=True)
+
+
 def test_dates_as_objects(con: Any) -> None:
     query = (
         "SELECT DATE '2024-02-03' AS d, 1 AS n, TIMESTAMP '2024-02-03 04:05:06' AS t "
@@ -95,6 +105,8 @@ def test_dates_as_objects(con: Any) -> None:
         lambda: con.execute(query).fetch_df_chunk(1, date_as_object=True),
         lambda: con.sql(query).df(date_as_object=True),
         lambda: con.sql(query).to_df(date_as_object=True),
+        lambda: con._run(query, {}).df(date_as_object=True),
+        lambda: asyncio.run(fetched_later(query)),
     ]
     for way in ways:
         frame = way()
@@ -121,3 +133,39 @@ def test_a_function_of_the_program_is_no_macro(con: Any) -> None:
     with pytest.raises(inlay.Error, match=r'"dbl" does not exist.*belongs to the program.*remove_function'):
         con.execute("DROP FUNCTION dbl")
     con.remove_function("dbl")
+
+
+def test_a_relation_has_the_columns_that_its_tables_have_now(con: Any) -> None:
+    con.execute("CREATE TABLE changing(a INTEGER)")
+    relation, derived = con.table("changing"), con.sql("SELECT * FROM changing").filter("true")
+    con.execute("ALTER TABLE changing ADD COLUMN b VARCHAR; INSERT INTO changing VALUES (1, 'x')")
+    for each in (relation, derived):
+        assert each.columns == ["a", "b"] and each.types == ["INTEGER", "VARCHAR"]
+        assert "b" in each and each["b"].fetchall() == each.b.fetchall() == [("x",)]
+        assert each.shape == (1, 2) and [name for name, *_ in each.description] == ["a", "b"]
+        assert each.with_columns(b="a + 1").fetchall() == [(1, 2)]
+        assert each.select_types(["VARCHAR"]).columns == ["b"]
+    con.execute("ALTER TABLE changing ALTER a TYPE DOUBLE; ALTER TABLE changing DROP COLUMN b")
+    assert relation.columns == ["a"] and relation.types == ["DOUBLE"]
+    con.execute("DROP TABLE changing")
+    # What is gone is told where the query runs.
+    assert relation.columns == ["a"]
+    with pytest.raises(inlay.CatalogException, match="changing"):
+        relation.fetchall()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not tell")
+def test_the_process_that_writes_a_file_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "t.inlay"
+    code = "import sys, inlay; inlay.connect(sys.argv[1])"
+    with inlay.connect(path):
+        other = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False)
+    assert other.returncode == 1
+    assert f"is being written by another process (PID {os.getpid()}); close it there" in other.stderr
+
+
+def test_a_file_of_sqlite_that_is_not_there_is_named(con: Any, tmp_path: Path) -> None:
+    missing = tmp_path / "nowhere.db"
+    with pytest.raises(inlay.IOException, match="there is no such file") as failed:
+        con.execute(f"ATTACH '{missing}' AS s (TYPE sqlite)")
+    assert str(missing) in str(failed.value)

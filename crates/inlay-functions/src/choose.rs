@@ -182,10 +182,19 @@ fn choose_by<T: SqlOrd>(
     beats: impl Fn(T, T) -> bool + Copy,
 ) {
     out.reset_flat(&ty, rows);
+    let columns: Vec<Vector> =
+        args.iter().filter(|arg| !arg.is_constant_null()).map(|arg| arg.flatten()).collect();
+    let mut rest = &columns[..];
     // NULL in all rows so far.
     let mut known: Option<Option<Bitmap>> = None;
-    for arg in args.iter().filter(|arg| !arg.is_constant_null()) {
-        let flat = arg.flatten();
+    if let [first, second, others @ ..] = rest
+        && first.validity().or(second.validity()).is_none()
+    {
+        let (first, second) = (&first.values::<T>()[..rows], &second.values::<T>()[..rows]);
+        better_of_two(out.values_mut::<T>(), first, second, beats);
+        (known, rest) = (Some(None), others);
+    }
+    for flat in rest {
         let (values, own) = (&flat.values::<T>()[..rows], flat.validity());
         let best = out.values_mut::<T>();
         known = Some(match known {
@@ -216,6 +225,15 @@ multiversion! {
     fn better[T: Copy, F: Fn(T, T) -> bool](best: &mut [T], values: &[T], beats: F) {
         for (best, &value) in best.iter_mut().zip(values) {
             *best = if beats(*best, value) { value } else { *best };
+        }
+    }
+}
+
+multiversion! {
+    /// The better ones of two columns.
+    fn better_of_two[T: Copy, F: Fn(T, T) -> bool](best: &mut [T], first: &[T], second: &[T], beats: F) {
+        for ((best, &first), &second) in best.iter_mut().zip(first).zip(second) {
+            *best = if beats(first, second) { second } else { first };
         }
     }
 }

@@ -1,7 +1,7 @@
 //! `format` (the syntax of the fmt library, as in Python) and `printf` (as in C), with DuckDB's thousands separators.
 //!
-//! Both read a template into pieces and render one argument per piece by the same [`Spec`]. Numbers and truth values come
-//! as they are, everything else as text.
+//! Both read a template into pieces, once for all rows that have it, and render one argument per piece by the same [`Spec`]. Numbers
+//! and truth values come as they are, everything else as text.
 
 use super::columns::{Column, TextColumn, write_text};
 use super::strings::TEXT_SIZE_MAX;
@@ -9,6 +9,7 @@ use crate::registry::{Function, Overloads};
 use inlay_kernels::function::kernel;
 use inlay_kernels::resolve::{ArgType, ResolveOptions, Resolved};
 use inlay_types::LogicalType::{Boolean, Double, HugeInt, UHugeInt, Varchar};
+use inlay_types::digits::short_digits;
 use inlay_types::limits;
 use inlay_types::value::write_float;
 use inlay_types::{Error, Result, Vector};
@@ -43,6 +44,12 @@ pub(super) static FUNCTIONS: &[Function] = &[
 enum Syntax {
     Braces,
     Percent,
+}
+
+impl Syntax {
+    fn name(self) -> &'static str {
+        if self == Self::Braces { "format" } else { "printf" }
+    }
 }
 
 fn resolve(args: &[ArgType], _: &ResolveOptions, syntax: Syntax) -> Option<Resolved> {
@@ -106,6 +113,18 @@ impl Arg<'_> {
         Self::Integer { is_negative: value < 0, magnitude: value.unsigned_abs() }
     }
 
+    /// The width or precision that it says.
+    fn size(self, syntax: Syntax) -> Result<usize> {
+        match self {
+            Self::Integer { is_negative: false, magnitude } if magnitude <= WIDTH_MAX as u128 => {
+                Ok(magnitude as usize)
+            }
+            Self::Bool(_) | Self::Integer { .. } | Self::Float(_) | Self::Text(_) => {
+                Err(wrong(format!("{}: a width is an integer from 0", syntax.name())))
+            }
+        }
+    }
+
     fn kind(self) -> &'static str {
         match self {
             Self::Bool(_) => "a truth value",
@@ -119,26 +138,72 @@ impl Arg<'_> {
 fn run(args: &[&Vector], len: usize, out: &mut Vector, syntax: Syntax) -> Result<()> {
     let template = TextColumn::of(args[0]);
     let values: Vec<Values> = args[1..].iter().map(|arg| Values::of(arg)).collect();
-    let mut row_args = Vec::with_capacity(values.len());
     let mut text = String::new();
+    let mut known: Option<(&str, Vec<Piece>)> = None;
     write_text(args, len, out, |row, bytes| {
-        row_args.clear();
-        row_args.extend(values.iter().map(|v| v.get(row)));
-        text.clear();
-        let mut reader = Reader {
-            rest: template.text(row).chars().peekable(),
-            args: &row_args,
-            next: 0,
-            numbered: None,
-            syntax,
+        let source = template.text(row);
+        let pieces = match known.take().filter(|(before, _)| *before == source) {
+            Some((_, pieces)) => pieces,
+            None => pieces_of(source, values.len(), syntax)?,
         };
-        reader.template(&mut text)?;
+        text.clear();
+        for piece in &pieces {
+            match piece {
+                Piece::Text(own) => text.push_str(own),
+                Piece::Argument(place) => place.write(syntax, |index| values[index].get(row), &mut text)?,
+            }
+        }
         bytes.extend_from_slice(text.as_bytes());
+        known = Some((source, pieces));
         Ok(())
     })
 }
 
-#[derive(Clone, Copy, PartialEq)]
+/// A part of a template.
+#[derive(Debug)]
+enum Piece {
+    Text(String),
+    Argument(Place),
+}
+
+/// Where an argument is shown.
+#[derive(Debug)]
+struct Place {
+    index: usize,
+    spec: Spec,
+    /// The arguments that say the width and the precision.
+    width: Option<usize>,
+    precision: Option<usize>,
+}
+
+impl Place {
+    fn write<'a>(&self, syntax: Syntax, arg: impl Fn(usize) -> Arg<'a>, out: &mut String) -> Result<()> {
+        let mut spec = self.spec;
+        if let Some(width) = self.width {
+            spec.width = arg(width).size(syntax)?;
+        }
+        if let Some(precision) = self.precision {
+            spec.precision = Some(arg(precision).size(syntax)?);
+        }
+        render(arg(self.index), &spec, syntax, out)
+    }
+}
+
+/// The pieces of a template for so many arguments.
+fn pieces_of(template: &str, args: usize, syntax: Syntax) -> Result<Vec<Piece>> {
+    let mut reader = Reader {
+        rest: template.chars().peekable(),
+        args,
+        next: 0,
+        numbered: None,
+        syntax,
+        pieces: Vec::new(),
+    };
+    reader.template()?;
+    Ok(reader.pieces)
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Align {
     Left,
     Right,
@@ -148,7 +213,7 @@ enum Align {
 }
 
 /// How an argument is rendered.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Spec {
     fill: Option<char>,
     align: Option<Align>,
@@ -161,14 +226,23 @@ struct Spec {
     kind: Option<char>,
 }
 
+/// A width or precision in a template.
+enum Size {
+    Absent,
+    Known(usize),
+    Argument(usize),
+}
+
 struct Reader<'a> {
     rest: Peekable<Chars<'a>>,
-    args: &'a [Arg<'a>],
+    /// How many arguments there are.
+    args: usize,
     /// The next argument if they are taken in order.
     next: usize,
     /// Whether arguments are named by number; unknown before the first.
     numbered: Option<bool>,
     syntax: Syntax,
+    pieces: Vec<Piece>,
 }
 
 fn wrong(message: impl Into<String>) -> Error {
@@ -178,28 +252,52 @@ fn wrong(message: impl Into<String>) -> Error {
 /// Widths and precisions above this are refused before any memory is asked for.
 const WIDTH_MAX: usize = i32::MAX as usize;
 
-impl<'a> Reader<'a> {
-    fn template(&mut self, out: &mut String) -> Result<()> {
+impl Reader<'_> {
+    fn template(&mut self) -> Result<()> {
         while let Some(c) = self.rest.next() {
             match (self.syntax, c) {
-                (Syntax::Braces, '{' | '}') if self.rest.next_if_eq(&c).is_some() => out.push(c),
-                (Syntax::Braces, '{') => self.braces(out)?,
+                (Syntax::Braces, '{' | '}') if self.rest.next_if_eq(&c).is_some() => self.push(c),
+                (Syntax::Braces, '{') => self.braces()?,
                 (Syntax::Braces, '}') => {
                     return Err(wrong("format: a } has no { before it; write }} for the sign"));
                 }
-                (Syntax::Percent, '%') if self.rest.next_if_eq(&'%').is_some() => out.push('%'),
-                (Syntax::Percent, '%') => self.percent(out)?,
-                (_, c) => out.push(c),
+                (Syntax::Percent, '%') if self.rest.next_if_eq(&'%').is_some() => self.push('%'),
+                (Syntax::Percent, '%') => self.percent()?,
+                (_, c) => self.push(c),
             }
         }
         Ok(())
     }
 
-    fn name(&self) -> &'static str {
-        if self.syntax == Syntax::Braces { "format" } else { "printf" }
+    fn push(&mut self, c: char) {
+        match self.pieces.last_mut() {
+            Some(Piece::Text(text)) => text.push(c),
+            Some(Piece::Argument(_)) | None => self.pieces.push(Piece::Text(c.into())),
+        }
     }
 
-    fn argument(&mut self, number: Option<usize>) -> Result<Arg<'a>> {
+    fn push_argument(&mut self, index: usize, mut spec: Spec, width: Size, precision: Size) {
+        let (mut width_from, mut precision_from) = (None, None);
+        match width {
+            Size::Absent => {}
+            Size::Known(width) => spec.width = width,
+            Size::Argument(index) => width_from = Some(index),
+        }
+        match precision {
+            Size::Absent => {}
+            Size::Known(precision) => spec.precision = Some(precision),
+            Size::Argument(index) => precision_from = Some(index),
+        }
+        let place = Place { index, spec, width: width_from, precision: precision_from };
+        self.pieces.push(Piece::Argument(place));
+    }
+
+    fn name(&self) -> &'static str {
+        self.syntax.name()
+    }
+
+    /// The position of the next argument, or of that with a number.
+    fn argument(&mut self, number: Option<usize>) -> Result<usize> {
         let by_number = number.is_some();
         if self.numbered.is_some_and(|numbered| numbered != by_number) {
             let name = self.name();
@@ -208,10 +306,11 @@ impl<'a> Reader<'a> {
         self.numbered = Some(by_number);
         let index = number.unwrap_or(self.next);
         self.next += 1;
-        self.args.get(index).copied().ok_or_else(|| {
-            let (name, count) = (self.name(), self.args.len());
-            wrong(format!("{name}: the template wants argument {}, but there are {count}", index + 1))
-        })
+        if index < self.args {
+            return Ok(index);
+        }
+        let (name, count) = (self.name(), self.args);
+        Err(wrong(format!("{name}: the template wants argument {}, but there are {count}", index + 1)))
     }
 
     fn number(&mut self) -> Result<Option<usize>> {
@@ -228,22 +327,23 @@ impl<'a> Reader<'a> {
     }
 
     /// Behind `{`: `[number] [: [[fill] align] [sign] [#] [0] [width] [, | _ | t c] [.precision] [type]] }`.
-    fn braces(&mut self, out: &mut String) -> Result<()> {
+    fn braces(&mut self) -> Result<()> {
         let number = self.number()?;
         if let Some(c) = self.rest.peek().filter(|c| **c != ':' && **c != '}') {
             return Err(wrong(format!("format: {{{c} is no argument; write {{:{c}...}} for how to show it")));
         }
-        let arg = self.argument(number)?;
-        let mut spec = Spec::default();
+        let index = self.argument(number)?;
+        let (mut spec, mut width, mut precision) = (Spec::default(), Size::Absent, Size::Absent);
         if self.rest.next_if_eq(&':').is_some() {
             self.alignment(&mut spec);
             self.flags(&mut spec);
-            spec.width = self.size('{')?.unwrap_or(0);
+            width = self.size('{')?;
             spec.separator = self.separator();
             if self.rest.next_if_eq(&'.').is_some() {
-                let precision = self.size('{')?;
-                spec.precision =
-                    Some(precision.ok_or_else(|| wrong("format: a number is missing behind ."))?);
+                precision = self.size('{')?;
+                if let Size::Absent = precision {
+                    return Err(wrong("format: a number is missing behind ."));
+                }
             }
             spec.separator = spec.separator.or_else(|| self.separator());
             spec.kind = self.rest.next_if(|c| *c != '}');
@@ -251,7 +351,8 @@ impl<'a> Reader<'a> {
         if self.rest.next() != Some('}') {
             return Err(wrong("format: a { has no } behind it; write {{ for the sign"));
         }
-        render(arg, &spec, self.syntax, out)
+        self.push_argument(index, spec, width, precision);
+        Ok(())
     }
 
     fn alignment(&mut self, spec: &mut Spec) {
@@ -291,19 +392,14 @@ impl<'a> Reader<'a> {
     }
 
     /// A width or precision: digits, or the next argument behind `{}` or `*`.
-    fn size(&mut self, from_argument: char) -> Result<Option<usize>> {
+    fn size(&mut self, from_argument: char) -> Result<Size> {
         if self.rest.next_if_eq(&from_argument).is_none() {
-            return self.number();
+            return Ok(self.number()?.map_or(Size::Absent, Size::Known));
         }
         if from_argument == '{' && self.rest.next() != Some('}') {
             return Err(wrong("format: a width from an argument is written {}"));
         }
-        match self.argument(None)? {
-            Arg::Integer { is_negative: false, magnitude } if magnitude <= WIDTH_MAX as u128 => {
-                Ok(Some(magnitude as usize))
-            }
-            _ => Err(wrong(format!("{}: a width is an integer from 0", self.name()))),
-        }
+        self.argument(None).map(Size::Argument)
     }
 
     fn separator(&mut self) -> Option<char> {
@@ -315,7 +411,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Behind `%`: `[number$] [flags] [width] [, | _ | '] [.precision] [length] type`.
-    fn percent(&mut self, out: &mut String) -> Result<()> {
+    fn percent(&mut self) -> Result<()> {
         let mut ahead = self.rest.clone();
         while ahead.next_if(char::is_ascii_digit).is_some() {}
         let mut number = None;
@@ -326,18 +422,23 @@ impl<'a> Reader<'a> {
         let mut spec = Spec::default();
         self.flags(&mut spec);
         spec.separator = self.separator();
-        spec.width = self.size('*')?.unwrap_or(0);
+        let width = self.size('*')?;
         spec.separator = spec.separator.or_else(|| self.separator());
+        let mut precision = Size::Absent;
         if self.rest.next_if_eq(&'.').is_some() {
-            spec.precision = Some(self.size('*')?.unwrap_or(0));
+            precision = match self.size('*')? {
+                Size::Absent => Size::Known(0),
+                given => given,
+            };
         }
         while self.rest.next_if(|c| "hlLqjzt".contains(*c)).is_some() {}
         let Some(kind) = self.rest.next() else {
             return Err(wrong("printf: a % stands at the end of the template; write %% for the sign"));
         };
         spec.kind = Some(kind);
-        let arg = self.argument(number)?;
-        render(arg, &spec, self.syntax, out)
+        let index = self.argument(number)?;
+        self.push_argument(index, spec, width, precision);
+        Ok(())
     }
 }
 
@@ -394,7 +495,7 @@ fn render(arg: Arg<'_>, spec: &Spec, syntax: Syntax, out: &mut String) -> Result
 }
 
 fn is_integer_kind(kind: char) -> bool {
-    "diuxXobBn".contains(kind)
+    matches!(kind, 'd' | 'i' | 'u' | 'x' | 'X' | 'o' | 'b' | 'B' | 'n')
 }
 
 fn integer(
@@ -404,7 +505,15 @@ fn integer(
     syntax: Syntax,
     out: &mut String,
 ) {
-    let is_decimal = "diun".contains(kind);
+    let is_decimal = matches!(kind, 'd' | 'i' | 'u' | 'n');
+    if is_decimal
+        && spec.precision.is_none()
+        && spec.separator.is_none()
+        && let Some((digits, len)) = u64::try_from(magnitude).ok().and_then(|value| short_digits(value, 1))
+        && let Ok(digits) = str::from_utf8(&digits.to_le_bytes()[..len])
+    {
+        return pad(digits, sign(is_negative, spec), spec, Align::Right, out);
+    }
     // C shows a negative number in another base as the 64 bits of its complement.
     let wraps = syntax == Syntax::Percent && !is_decimal && is_negative && magnitude <= 1 << 63;
     let magnitude = if wraps { u128::from((magnitude as u64).wrapping_neg()) } else { magnitude };
@@ -421,7 +530,7 @@ fn integer(
     if let Some(separator) = spec.separator {
         digits = separated(&digits, separator);
     }
-    let mut prefix = sign(is_negative && !wraps, spec);
+    let mut prefix = sign(is_negative && !wraps, spec).to_string();
     if spec.alternate {
         prefix.push_str(match kind {
             'x' => "0x",
@@ -435,8 +544,13 @@ fn integer(
     pad(&digits, &prefix, spec, Align::Right, out);
 }
 
-fn sign(is_negative: bool, spec: &Spec) -> String {
-    if is_negative { "-".to_string() } else { spec.plus.map_or_else(String::new, String::from) }
+fn sign(is_negative: bool, spec: &Spec) -> &'static str {
+    match spec.plus {
+        _ if is_negative => "-",
+        Some('+') => "+",
+        Some(_) => " ",
+        None => "",
+    }
 }
 
 fn separated(digits: &str, separator: char) -> String {
@@ -477,7 +591,7 @@ fn float(value: f64, kind: Option<char>, spec: &Spec, out: &mut String) {
     if kind.is_some_and(char::is_uppercase) {
         digits = digits.to_uppercase();
     }
-    pad(&digits, &sign(value.is_sign_negative(), spec), spec, Align::Right, out);
+    pad(&digits, sign(value.is_sign_negative(), spec), spec, Align::Right, out);
 }
 
 /// `1e-7` as `1e-07`.
@@ -515,6 +629,10 @@ fn general(value: f64, precision: usize, keeps_zeros: bool) -> String {
 
 /// Writes prefix and text, filled to the width in characters.
 fn pad(text: &str, prefix: &str, spec: &Spec, default: Align, out: &mut String) {
+    if spec.width == 0 {
+        out.push_str(prefix);
+        return out.push_str(text);
+    }
     let missing = spec.width.saturating_sub(text.chars().count() + prefix.len());
     let fill = spec.fill.unwrap_or(' ');
     let (before, between, after) = match spec.align.unwrap_or(default) {
@@ -525,10 +643,19 @@ fn pad(text: &str, prefix: &str, spec: &Spec, default: Align, out: &mut String) 
     };
     let mut buffer = [0; 4];
     let fill: &str = fill.encode_utf8(&mut buffer);
-    // Copied in doubling pieces, which for a wide one is many times faster than character by character.
-    out.push_str(&fill.repeat(before));
+    push_repeated(fill, before, out);
     out.push_str(prefix);
-    out.push_str(&fill.repeat(between));
+    push_repeated(fill, between, out);
     out.push_str(text);
-    out.push_str(&fill.repeat(after));
+    push_repeated(fill, after, out);
+}
+
+fn push_repeated(fill: &str, count: usize, out: &mut String) {
+    const FEW: usize = 32;
+    if count <= FEW {
+        (0..count).for_each(|_| out.push_str(fill));
+    } else {
+        // Copied in doubling pieces, which for a wide one is many times faster than character by character.
+        out.push_str(&fill.repeat(count));
+    }
 }

@@ -133,6 +133,8 @@ pub(super) struct SimpleRegex {
     start: Start,
     items: Vec<Item>,
     tail: Tail,
+    /// What a text ends with that has a match: most others are known by their last byte.
+    ending: Vec<u8>,
     groups: usize,
     /// Nothing is known about other texts.
     needs_ascii: bool,
@@ -233,7 +235,8 @@ impl SimpleRegex {
         let mut emitter = Emitter { items: Vec::new(), needs_ascii: false };
         parts.iter().try_for_each(|part| emitter.emit(part))?;
         let Emitter { items, needs_ascii } = emitter;
-        let mut simple = Self { start: Start::Text, items, tail, groups, needs_ascii };
+        let ending = ending_of(&items);
+        let mut simple = Self { start: Start::Text, items, tail, ending, groups, needs_ascii };
         if !simple.settle_loops() {
             return None;
         }
@@ -263,6 +266,9 @@ impl SimpleRegex {
         steps: &mut Steps,
         places: &mut Places,
     ) -> Outcome {
+        if !text.ends_with(&self.ending) {
+            return Outcome::Absent;
+        }
         if self.needs_ascii && !text.is_ascii() {
             return Outcome::Unknown;
         }
@@ -540,6 +546,23 @@ impl SimpleRegex {
     }
 }
 
+/// The text in front of the end of the text, if that is what an expression ends with, whichever way it is matched.
+fn ending_of(items: &[Item]) -> Vec<u8> {
+    let is_skipped = |place: usize| {
+        let covers =
+            |(before, item): (usize, &Item)| matches!(item, Item::Optional(count) if place <= before + count);
+        items[..place].iter().enumerate().any(covers)
+    };
+    let Some((Item::End, items_before)) = items.split_last() else { return Vec::new() };
+    let last = items_before.iter().rposition(|item| !matches!(item, Item::Save(_)));
+    match last.map(|place| (place, &items[place])) {
+        Some((place, Item::Text(text))) if !is_skipped(place) && !is_skipped(items.len() - 1) => {
+            text.bytes.clone()
+        }
+        _ => Vec::new(),
+    }
+}
+
 /// Whether a part is any number of these characters.
 fn repeats(part: &Hir, dot: Dot) -> bool {
     matches!(part.kind(), HirKind::Repetition(Repetition { min: 0, max: None, sub, .. }) if **sub == Hir::dot(dot))
@@ -671,6 +694,12 @@ mod tests {
             r"[ab]?=[ab]?(w+)w?w",
             r"=$",
             r"a?(b[a-z]*)?(?:w=)?/",
+            r"[a-z]+w$",
+            r"^(a|b)?(w)$",
+            r"w(\w)?(b)?$",
+            r"w(b$)?",
+            r"w(?:[a-z]*=$)?",
+            r"(\w+)ü$",
             r"\A(?:[a-z]*b[a-z]*)\z",
         ];
         let words = [

@@ -200,7 +200,9 @@ fn push_size(bytes: i64, base: u64, units: &[&str], text: &mut Vec<u8>) {
         unit += 1;
     }
     push_padded(text, magnitude / power, 1);
-    text.extend_from_slice(&[b'.', b'0' + (magnitude % power * 10 / power) as u8, b' ']);
+    // The fraction is that of whole smaller units, as DuckDB says: 410 KiB are 0.4 MiB, and what is less is 0.3.
+    let smaller = magnitude % power / (power / base);
+    text.extend_from_slice(&[b'.', b'0' + (smaller * 10 / base) as u8, b' ']);
     text.extend_from_slice(units[unit].as_bytes());
 }
 

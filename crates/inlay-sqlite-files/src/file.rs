@@ -36,7 +36,7 @@ impl Watch {
 /// Opens a file to read it.
 pub fn open(file: &ForeignFile) -> Result<(Connection, Watch)> {
     if !file.path.exists() {
-        let missing = io::Error::from(io::ErrorKind::NotFound);
+        let missing = io::Error::new(io::ErrorKind::NotFound, "there is no such file");
         return Err(Error::io("cannot open", file.name.as_str(), &missing));
     }
     let mut flags =

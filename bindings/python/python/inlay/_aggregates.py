@@ -449,6 +449,7 @@ class Aggregates(Query):
         numeric = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "REAL")
         items = ["unnest(['count', 'mean', 'stddev', 'min', 'max', 'median']) AS aggr"]
         values = []
+        self._look()
         for index, (name, ty) in enumerate(zip(self._names, self._types, strict=True)):
             is_number = ty.removeprefix("U") in numeric or ty.id == "decimal"
             column = quote(name)

@@ -72,9 +72,9 @@ class AsyncAnswer:
 
         return await self._owner._call(fetched)
 
-    async def df(self, decimal: str | None = None) -> Any:
+    async def df(self, decimal: str | None = None, *, date_as_object: bool = False) -> Any:
         """Fetch a pandas data frame; see `Connection.df`."""
-        return await self._owner._call(lambda: self._answer.df(decimal))
+        return await self._owner._call(lambda: self._answer.df(decimal, date_as_object=date_as_object))
 
     async def arrow(self) -> Any:
         """Fetch a `pyarrow.Table`."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from inlay import _parts, sqltypes
 from inlay._expression import sql_of, with_values
-from inlay._inlay import Appender, Connection, _docs
+from inlay._inlay import Answer, Appender, Connection, _docs
 from inlay._kinds import CSVLineTerminator
 from inlay._parts import option_name, quote, quote_path
 from inlay._query import bad
@@ -195,6 +195,19 @@ def df(self: Connection, decimal: str | None = None, *, date_as_object: bool = F
 
     described = self.description
     return with_dates(_whole_df(self, decimal), described)
+
+
+_whole_df_of_answer = Answer.df
+
+
+def df_of_answer(self: Answer, decimal: str | None = None, *, date_as_object: bool = False) -> Any:
+    """Make a pandas data frame of all rows; see `Connection.df`."""
+    frame = _whole_df_of_answer(self, decimal)
+    if not date_as_object:
+        return frame
+    from inlay._frames import with_dates
+
+    return with_dates(frame, self.description)
 
 
 def fetch_df_chunk(self: Connection, vectors_per_chunk: int = 1, *, date_as_object: bool = False) -> Any:
@@ -458,3 +471,4 @@ def install() -> None:
             method.__doc__ = docs.get(f"Connection.{name}", method.__doc__)
             described.add(method)
         setattr(Connection, name, method)
+    Answer.df = df_of_answer  # type: ignore[assignment]

@@ -11,7 +11,7 @@ from inlay import _parts
 from inlay._expression import Expression, sql_of
 from inlay._inlay import Answer, Connection
 from inlay._parts import quote, quote_path
-from inlay.exceptions import InvalidInputException
+from inlay.exceptions import Error, InvalidInputException
 from inlay.sqltypes import SQLType
 
 if TYPE_CHECKING:
@@ -98,6 +98,19 @@ class Query:
             self._names, types = answer.columns, answer.types
         self._types = [SQLType(text) for text in types]
 
+    def _look(self) -> None:
+        """Ask for the columns again: the tables of the query may have others by now."""
+        if self._answer is not None:
+            return
+        try:
+            _, described, _ = self._connection._describe(self._sql, self._tables)
+        except Error:
+            # What became of the query is told where it runs.
+            return
+        if described is not None:
+            self._names, types = described
+            self._types = [SQLType(text) for text in types]
+
     # Putting queries together.
 
     def _source(self) -> str:
@@ -159,6 +172,7 @@ class Query:
         >>> r.columns
         ['a', 'b']
         """
+        self._look()
         return list(self._names)
 
     @property
@@ -172,6 +186,7 @@ class Query:
         >>> r.types
         ['INTEGER', 'INTEGER']
         """
+        self._look()
         return list(self._types)
 
     dtypes = types
@@ -187,6 +202,7 @@ class Query:
         >>> [column[:2] for column in r.description]
         [('a', 'INTEGER'), ('b', 'INTEGER')]
         """
+        self._look()
         return [(name, ty, None, None, None, None, None) for name, ty in zip(self._names, self._types, strict=True)]
 
     @property
@@ -226,6 +242,7 @@ class Query:
         >>> r.shape
         (2, 2)
         """
+        self._look()
         return len(self), len(self._names)
 
     def __len__(self) -> int:
@@ -238,6 +255,7 @@ class Query:
         return True
 
     def __contains__(self, name: str) -> bool:
+        self._look()
         return name in self._names
 
     def sql_query(self) -> str:

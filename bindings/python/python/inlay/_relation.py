@@ -69,6 +69,7 @@ class Relation(Writing):
 
     def __getitem__(self, name: str | list[str]) -> Relation:
         names = name if isinstance(name, list) else [name]
+        self._look()
         for each in names:
             if not isinstance(each, str):
                 shown = f"{each!r}: a relation is indexed by a column's name, or a list of names; limit() picks rows"
@@ -80,7 +81,7 @@ class Relation(Writing):
         return self.select(", ".join(map(quote, names)))
 
     def __getattr__(self, name: str) -> Relation:
-        if not name.startswith("_") and name in self._names:
+        if not name.startswith("_") and (name in self._names or name in self):
             return self.select(quote(name))
         raise AttributeError(f"'Relation' object has no attribute '{name}'")
 
@@ -129,6 +130,7 @@ class Relation(Writing):
         ['km']
         """
         wanted = {str(ty).upper() for ty in as_list(types)}
+        self._look()
         names = [name for name, ty in zip(self._names, self._types, strict=True) if ty.upper() in wanted]
         if not names:
             raise bad(f"no column has one of the types {', '.join(sorted(wanted))}")
@@ -361,6 +363,7 @@ class Relation(Writing):
         [(-1, 4, 5), (-2, 6, 8)]
         """
         new = {name: condition_text(value) for name, value in columns.items()}
+        self._look()
         kept = [new.pop(name) + f" AS {quote(name)}" if name in new else quote(name) for name in self._names]
         return self.select(", ".join([*kept, *(f"{value} AS {quote(name)}" for name, value in new.items())]))
 

@@ -2,7 +2,7 @@
 //! maps and zipped lists.
 
 use super::rows::{Part, copy_short};
-use inlay_types::nested::Sequence;
+use inlay_types::nested::{Sequence, plain_run};
 
 /// Bytes of all lists of a row that are zipped in one go.
 pub(super) const SHORT: usize = 1 << 16;
@@ -76,6 +76,99 @@ pub(super) enum Count {
     Longest,
 }
 
+/// Elements of a width that is known where code is made, 0 of texts; none of them is NULL.
+struct Run<'a, const W: usize> {
+    bytes: &'a [u8],
+    ends: &'a [[u8; 4]],
+    from: usize,
+}
+
+impl<'a, const W: usize> Run<'a, W> {
+    #[inline(always)]
+    fn of(bytes: &'a [u8]) -> Option<Self> {
+        if W > 0 {
+            return plain_run(bytes, W).map(|bytes| Self { bytes, ends: &[], from: 0 });
+        }
+        Sequence::of_width(None, bytes).plain_texts().map(|(ends, bytes)| Self { bytes, ends, from: 0 })
+    }
+
+    #[inline(always)]
+    fn len(&self) -> usize {
+        if W > 0 { self.bytes.len() / W } else { self.ends.len() }
+    }
+
+    /// The element at `index`, asked for in order; `None` behind the end.
+    #[inline(always)]
+    fn get(&mut self, index: usize) -> Part<'a> {
+        if W > 0 {
+            return self.bytes.get(index * W..(index + 1) * W);
+        }
+        let end = u32::from_le_bytes(*self.ends.get(index)?) as usize;
+        let text = self.bytes.get(self.from..end).unwrap_or_default();
+        self.from = end;
+        Some(text)
+    }
+}
+
+/// [`push_entries`] of two lists of elements of these widths, 0 of texts. `None`, and nothing is appended: some are NULL.
+fn push_pairs<const A: usize, const B: usize>(
+    lists: [&[u8]; 2],
+    count: Count,
+    out: &mut Vec<u8>,
+) -> Option<()> {
+    let (mut left, mut right) = (Run::<A>::of(lists[0])?, Run::<B>::of(lists[1])?);
+    let count = match count {
+        Count::Shortest => left.len().min(right.len()),
+        Count::Longest => left.len().max(right.len()),
+    };
+    // A flag, values, and ends of texts.
+    let head = 1 + if A > 0 { A } else { 4 } + if B > 0 { B } else { 4 };
+    let texts = if A > 0 { 0 } else { left.bytes.len() } + if B > 0 { 0 } else { right.bytes.len() };
+    let start = out.len();
+    out.resize(start + 4 + count * (4 + head) + texts, 0);
+    let (header, rest) = out[start..].split_at_mut(4);
+    header.copy_from_slice(&(count as u32).to_le_bytes());
+    let (ends, mut entries) = rest.split_at_mut(4 * count);
+    let mut end = 0;
+    for (index, list_end) in ends.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+        let (a, b) = (left.get(index), right.get(index));
+        let flags = u8::from(a.is_some()) | u8::from(b.is_some()) << 1;
+        let (a, b) = (a.unwrap_or_default(), b.unwrap_or_default());
+        let size = head + if A > 0 { 0 } else { a.len() } + if B > 0 { 0 } else { b.len() };
+        let Some((entry, behind)) = entries.split_at_mut_checked(size) else {
+            // Texts that overlap are of no list.
+            out.truncate(start);
+            return None;
+        };
+        entries = behind;
+        let (entry_head, entry_texts) = entry.split_at_mut(head);
+        entry_head[0] = flags;
+        if A > 0 && a.len() == A {
+            entry_head[1..1 + A].copy_from_slice(a);
+        }
+        if B > 0 && b.len() == B {
+            entry_head[1 + A..1 + A + B].copy_from_slice(b);
+        }
+        let (mut text_at, mut end_at) = (0, 1 + A + B);
+        if A == 0 {
+            copy_short(&mut entry_texts[..a.len()], a);
+            text_at = a.len();
+            entry_head[end_at..end_at + 4].copy_from_slice(&(text_at as u32).to_le_bytes());
+            end_at += 4;
+        }
+        if B == 0 {
+            copy_short(&mut entry_texts[text_at..text_at + b.len()], b);
+            text_at += b.len();
+            entry_head[end_at..end_at + 4].copy_from_slice(&(text_at as u32).to_le_bytes());
+        }
+        end += size as u32;
+        *list_end = end.to_le_bytes();
+    }
+    let unused = entries.len();
+    out.truncate(out.len() - unused);
+    Some(())
+}
+
 /// Appends the list of the entries of lists with elements of these widths. `None`: they do not hold what they say.
 #[inline]
 pub(super) fn push_entries<const N: usize>(
@@ -85,6 +178,22 @@ pub(super) fn push_entries<const N: usize>(
     out: &mut Vec<u8>,
 ) -> Option<()> {
     const { assert!(N > 0 && N <= 8) };
+    if let ([left, right], [a, b]) = (&widths[..], &lists[..]) {
+        let lists = [*a, *b];
+        let pushed = match (left, right) {
+            (None, None) => push_pairs::<0, 0>(lists, count, out),
+            (None, Some(4)) => push_pairs::<0, 4>(lists, count, out),
+            (None, Some(8)) => push_pairs::<0, 8>(lists, count, out),
+            (Some(4), None) => push_pairs::<4, 0>(lists, count, out),
+            (Some(8), None) => push_pairs::<8, 0>(lists, count, out),
+            (Some(4), Some(4)) => push_pairs::<4, 4>(lists, count, out),
+            (Some(8), Some(8)) => push_pairs::<8, 8>(lists, count, out),
+            (None | Some(_), None | Some(_)) => None,
+        };
+        if pushed.is_some() {
+            return pushed;
+        }
+    }
     // Loops over few things are written out: closures in between are not always inlined.
     let mut sides = [const { Side::Fixed { run: &[], width: 1 } }; N];
     let (mut shortest, mut longest, mut texts) = (usize::MAX, 0, 0);
@@ -157,7 +266,7 @@ mod tests {
     fn entries_are_structs_in_a_list() {
         let texts = ["", "a", "key 4567", "a key of more than sixteen bytes", "b"];
         let numbers: Vec<[u8; 8]> = (1..=5i64).map(|number| (number * 77).to_le_bytes()).collect();
-        let types = [LogicalType::Varchar, LogicalType::BigInt, LogicalType::SmallInt];
+        let types = [LogicalType::Varchar, LogicalType::BigInt, LogicalType::SmallInt, LogicalType::Integer];
         // Each list as its type, its bytes and its elements.
         let mut lists: Vec<(&LogicalType, Vec<u8>, Vec<Part<'_>>)> = Vec::new();
         for ty in &types {
@@ -165,6 +274,7 @@ mod tests {
                 let part = |index: usize| match ty {
                     LogicalType::Varchar => texts[index].as_bytes(),
                     LogicalType::BigInt => &numbers[index][..],
+                    LogicalType::Integer => &numbers[index][..4],
                     _ => &numbers[index][..2],
                 };
                 let parts: Vec<Part<'_>> =
@@ -207,9 +317,12 @@ mod tests {
         };
         for len in (0..40).cycle().take(4000) {
             let bytes: Vec<u8> = (0..len).map(|_| byte()).collect();
-            let widths = [None, Some(2)];
-            for count in [Count::Shortest, Count::Longest] {
-                let _ = push_entries(widths, [&bytes, &bytes], count, &mut Vec::new());
+            for widths in
+                [[None, Some(2)], [None, Some(8)], [Some(4), None], [None, None], [Some(8), Some(8)]]
+            {
+                for count in [Count::Shortest, Count::Longest] {
+                    let _ = push_entries(widths, [&bytes, &bytes], count, &mut Vec::new());
+                }
             }
         }
     }

@@ -1,5 +1,6 @@
 //! `list_sum` and its like: aggregate functions over the elements of each list, one group per list.
 
+use super::integers::Fold;
 use super::rows::{computed, finish};
 use super::{element_or_null, explained, literal_text, taken_as};
 use crate::registry::{Function, resolve_aggregate};
@@ -86,11 +87,15 @@ fn resolve_named(name: &str, args: &[ArgType], others: &[ArgType]) -> Result<Opt
     types.extend_from_slice(rest);
     let returns = function.return_type.clone();
     let is_any_value = name.eq_ignore_ascii_case("any_value");
+    let of_integers = Fold::of(&function);
     let kernel = kernel(move |args: &[&Vector], len: usize, out: &mut Vector| {
         let (rows, taken) = computed(args, len);
         let lists = taken[0].flatten();
         if is_any_value && let Some(found) = first_elements(&lists)? {
             return finish(found, rows, len, out);
+        }
+        if let Some(fold) = of_integers {
+            return finish(fold.run(&lists, &function.return_type)?, rows, len, out);
         }
         let (child, offsets) = unpack_lists(&lists)?;
         // An accumulator may keep all elements, and sort them.

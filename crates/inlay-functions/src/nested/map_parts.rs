@@ -3,7 +3,7 @@
 use super::elements::Elements;
 use super::entries::{Count, SHORT, push_entries};
 use super::maps::{find, keyed, push_map};
-use super::rows::{Args, Output, Part, each, each_known};
+use super::rows::{Args, Output, Part, computed, each, each_known, finish};
 use crate::registry::Function;
 use inlay_kernels::coercion::common_type;
 use inlay_kernels::function::kernel;
@@ -13,7 +13,7 @@ use inlay_types::logical_type::Field;
 use inlay_types::nested::fixed_width;
 use inlay_types::nested::read::{map_lists, map_parts};
 use inlay_types::nested::write::{StructPacker, push_appended};
-use inlay_types::{Result, limits};
+use inlay_types::{Result, Vector, limits};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -117,26 +117,37 @@ fn resolve_entries(args: &[ArgType]) -> Option<Resolved> {
     let returns = ty.clone();
     let packer = StructPacker::new(&fields);
     let widths = [fixed_width(&types.0), fixed_width(&types.1)];
-    let kernel = kernel(move |args, len, out| {
-        each_known(args, &ty, len, out, |args, row, out| {
-            let bytes = args.get(0, row).unwrap_or_default();
-            if bytes.len() <= SHORT {
-                let (keys, values) = map_lists(bytes);
-                let push = |out: &mut Vec<u8>| push_entries(widths, [keys, values], Count::Shortest, out);
-                if out.try_push_with(|out| Ok(push(out).is_some()))? {
-                    return Ok(());
-                }
+    let push_map_entries = move |bytes: &[u8], out: &mut Output| {
+        if bytes.len() <= SHORT {
+            let (keys, values) = map_lists(bytes);
+            let push = |out: &mut Vec<u8>| push_entries(widths, [keys, values], Count::Shortest, out);
+            if out.try_push_with(|out| Ok(push(out).is_some()))? {
+                return Ok(());
             }
-            let (keys, values) = map_parts(&types, bytes);
-            let count = keys.len().min(values.len());
-            let size = count.saturating_mul(packer.fixed_size()) + bytes.len();
-            out.push_with(|out| {
-                let pair = |index: usize, out: &mut Vec<u8>| {
-                    packer.push(|field| if field == 0 { keys.get(index) } else { values.get(index) }, out)
-                };
-                push_appended((count, size), pair, out)
-            })
+        }
+        let (keys, values) = map_parts(&types, bytes);
+        let count = keys.len().min(values.len());
+        let size = count.saturating_mul(packer.fixed_size()) + bytes.len();
+        out.push_with(|out| {
+            let pair = |index: usize, out: &mut Vec<u8>| {
+                packer.push(|field| if field == 0 { keys.get(index) } else { values.get(index) }, out)
+            };
+            push_appended((count, size), pair, out)
         })
+    };
+    let kernel = kernel(move |args: &[&Vector], len: usize, out: &mut Vector| {
+        let (rows, taken) = computed(args, len);
+        let maps = taken[0].flatten();
+        let (heap, has_nulls) = (maps.heap().buffers(), maps.validity().is_some());
+        let mut made = Output::of_rows(&ty, rows);
+        for (row, view) in maps.views()[..rows].iter().enumerate() {
+            if has_nulls && maps.is_null(row) {
+                made.push(None)?;
+            } else {
+                push_map_entries(view.bytes(heap), &mut made)?;
+            }
+        }
+        finish(made.finish(), rows, len, out)
     });
     Some(Resolved::infallible(vec![map.ty.clone()], returns, kernel))
 }

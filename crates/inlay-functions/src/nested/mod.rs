@@ -10,6 +10,7 @@ mod entries;
 pub(crate) mod extract;
 pub(crate) mod fields;
 pub(crate) mod folds;
+mod integers;
 pub(crate) mod joined;
 pub(crate) mod lists;
 pub(crate) mod map_parts;

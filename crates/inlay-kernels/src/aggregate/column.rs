@@ -3,6 +3,7 @@
 
 use super::collect::Added;
 use super::strings::{Repeated, StringHeap};
+use inlay_types::view::prefetch;
 use inlay_types::{Bitmap, Buffer, Heap, LogicalType, Native, PhysicalType, Vector, VectorKind, View};
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -224,9 +225,7 @@ impl Column {
             (Data::Views(views, heap), Data::Views(o, other_heap)) => {
                 let mut repeated = Repeated::default();
                 let copy = |(number, &row): (usize, &u32)| {
-                    if let Some(&ahead) = rows.get(number + View::AHEAD) {
-                        other_heap.prefetch(&o[ahead as usize]);
-                    }
+                    other.prefetch_ahead(rows, number);
                     heap.push_repeated(&o[row as usize], &mut repeated, |view| other_heap.bytes(view))
                 };
                 views.extend(rows.iter().enumerate().map(copy));
@@ -372,10 +371,15 @@ impl Column {
         }
     }
 
-    /// Asks for the bytes of a VARCHAR or BLOB value.
-    #[inline]
-    pub(super) fn prefetch(&self, row: u32) {
-        if let Data::Views(views, heap) = &self.data {
+    /// Asks for VARCHAR or BLOB values that lie apart, when that at `index` of `rows` is read: for the view of one, and for the bytes of
+    /// one whose view is there by then.
+    #[inline(always)]
+    pub(super) fn prefetch_ahead(&self, rows: &[u32], index: usize) {
+        let Data::Views(views, heap) = &self.data else { return };
+        if let Some(&row) = rows.get(index + 2 * View::AHEAD) {
+            prefetch(views.as_ptr().wrapping_add(row as usize).cast());
+        }
+        if let Some(&row) = rows.get(index + View::AHEAD) {
             heap.prefetch(&views[row as usize]);
         }
     }

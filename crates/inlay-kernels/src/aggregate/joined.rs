@@ -133,10 +133,11 @@ impl GroupedAccumulator for Joined {
                 None => {
                     // Rows of a group lie apart: their bytes are on the way when they are joined.
                     let rows = self.rows.rows(group);
-                    self.joined_size(
-                        rows.iter().copied().inspect(|&row| self.values.prefetch(row)),
-                        separator,
-                    )
+                    let asked = rows.iter().enumerate().map(|(index, &row)| {
+                        self.values.prefetch_ahead(rows, index);
+                        row
+                    });
+                    self.joined_size(asked, separator)
                 }
             };
             if size > TEXT_MAX {

@@ -96,7 +96,12 @@ impl GroupedAccumulator for Grouped {
                 continue;
             }
             text.clear();
-            let size = rows.iter().map(|&row| self.parts.bytes(row as usize).len()).sum::<usize>() + 2;
+            // Rows of a group lie apart: their bytes are on the way when they are joined.
+            let size_of = |(index, &row): (usize, &u32)| {
+                self.parts.prefetch_ahead(rows, index);
+                self.parts.words(row as usize).0 as u32 as usize
+            };
+            let size = rows.iter().enumerate().map(size_of).sum::<usize>() + 2;
             if size > TEXT_MAX {
                 return Err(Error::out_of_range("a JSON document of a group is longer than 4 GiB"));
             }

@@ -91,10 +91,11 @@ fn short_int(text: &[u8]) -> Option<i64> {
 
 /// A DECIMAL(precision, scale), unscaled; digits behind `scale` are rounded half away from zero.
 pub fn decimal(text: &[u8], precision: u8, scale: u8) -> Result<i128, ParseError> {
-    let unscaled = match short_decimal(text, scale) {
-        Some(unscaled) => i128::from(unscaled),
-        None => scaled(trim(text), scale)?,
-    };
+    if let Some(unscaled) = short_decimal(text, scale) {
+        let fits = POWERS.get(usize::from(precision)).is_none_or(|limit| unscaled.unsigned_abs() < *limit);
+        return if fits { Ok(i128::from(unscaled)) } else { Err(ParseError::OutOfRange) };
+    }
+    let unscaled = scaled(trim(text), scale)?;
     if unscaled.unsigned_abs() < 10u128.pow(u32::from(precision.min(38))) {
         Ok(unscaled)
     } else {
@@ -102,33 +103,53 @@ pub fn decimal(text: &[u8], precision: u8, scale: u8) -> Result<i128, ParseError
     }
 }
 
-/// Digits with at most one point and no more fraction digits than `scale`, 18 in all: the common case.
+/// Digits of the numbers that are read without 128 bits.
+const SHORT_DIGITS: usize = 18;
+
+/// The powers of ten up to so many digits.
+const POWERS: [u64; SHORT_DIGITS + 1] = {
+    let mut powers = [1; SHORT_DIGITS + 1];
+    let mut power = 1;
+    while power <= SHORT_DIGITS {
+        powers[power] = powers[power - 1] * 10;
+        power += 1;
+    }
+    powers
+};
+
+/// Digits with at most one point, [`SHORT_DIGITS`] in all and also when scaled: the common case.
 #[inline]
 fn short_decimal(text: &[u8], scale: u8) -> Option<i64> {
     let (negative, digits) = match text {
         [b'-', rest @ ..] => (true, rest),
         digits => (false, digits),
     };
-    if digits.is_empty() || digits.len() > 18 || scale > 18 {
+    if digits.len() > SHORT_DIGITS + 1 {
         return None;
     }
-    let (mut number, mut point, mut seen) = (0i64, None, 0u8);
-    for &byte in digits {
+    // Numbers of one digit more than there may be have room.
+    let (mut number, mut behind) = (0u64, None);
+    for (at, &byte) in digits.iter().enumerate() {
         let digit = byte.wrapping_sub(b'0');
         if digit <= 9 {
-            number = number * 10 + i64::from(digit);
-            seen += 1;
-        } else if byte == b'.' && point.is_none() {
-            point = Some(seen);
+            number = number * 10 + u64::from(digit);
+        } else if byte == b'.' && behind.is_none() {
+            behind = Some(digits.len() - at - 1);
         } else {
             return None;
         }
     }
-    let missing = scale.checked_sub(point.map_or(0, |p| seen - p))?;
-    if seen == 0 || seen + missing > 18 {
+    let (seen, behind) = (digits.len() - usize::from(behind.is_some()), behind.unwrap_or(0));
+    let missing = usize::from(scale).saturating_sub(behind);
+    if seen == 0 || seen + missing > SHORT_DIGITS {
         return None;
     }
-    number *= 10i64.pow(u32::from(missing));
+    number *= POWERS[missing];
+    if let Some(surplus) = behind.checked_sub(usize::from(scale)).filter(|surplus| *surplus > 0) {
+        let divisor = POWERS[surplus];
+        number = (number + divisor / 2) / divisor;
+    }
+    let number = number as i64;
     Some(if negative { -number } else { number })
 }
 
@@ -297,6 +318,39 @@ mod tests {
         assert_eq!(decimal(b"1e38", 38, 0), Err(ParseError::OutOfRange));
         assert_eq!(decimal(b"7", 4, 2), Ok(700));
         assert_eq!(decimal(b"7.", 4, 2), Ok(700));
+    }
+
+    /// Short numbers are read another way; both say the same of every number, also around what is short.
+    #[test]
+    fn short_decimals_are_as_long_ones() {
+        let mut state = 1u64;
+        let mut below = |bound: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % bound
+        };
+        let mut short = 0;
+        for _ in 0..200_000 {
+            let mut text = String::from(["", "-", "+", " "][[0, 0, 1, 1, 2, 3][below(6) as usize]]);
+            let len = below(22);
+            let point = if below(3) == 0 { u64::MAX } else { below(len + 1) };
+            for at in 0..=len {
+                if at == point {
+                    text.push('.');
+                }
+                if at < len {
+                    // Halves, and many nines, are where rounding goes on.
+                    text.push(['0', '9', '5', char::from(b'0' + below(10) as u8)][below(4) as usize]);
+                }
+            }
+            let (precision, scale) = (1 + below(38) as u8, below(20) as u8);
+            let limit = 10u128.pow(u32::from(precision));
+            let expected = scaled(trim(text.as_bytes()), scale).and_then(|number| {
+                if number.unsigned_abs() < limit { Ok(number) } else { Err(ParseError::OutOfRange) }
+            });
+            assert_eq!(decimal(text.as_bytes(), precision, scale), expected, "{text:?} {precision} {scale}");
+            short += u32::from(short_decimal(text.as_bytes(), scale).is_some());
+        }
+        assert!(short > 50_000, "{short}");
     }
 
     #[test]

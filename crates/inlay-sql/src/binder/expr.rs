@@ -4,6 +4,7 @@ use super::coerce::{arg_type, without_null_columns};
 use super::constants::{constant_list, expanded};
 use super::nested::fields_behind;
 use super::scope::Resolved;
+use super::sqlite::is_product_of_text;
 use super::subquery::compare_op;
 use super::{Binder, with_stack};
 use crate::parser::ast::{self, BinaryOp, Constants, ExprKind, Literal, Pos, UnaryOp};
@@ -260,6 +261,7 @@ impl Binder<'_> {
                 (self.collated(left, &collation, pos)?, self.collated(right, &collation, pos)?);
             return self.comparison(compare_op(op), left, right, pos);
         }
+        let is_product_of_text = self.is_sqlite() && is_product_of_text(op, [&left, &right]);
         let (left, right) =
             if self.is_sqlite() { self.sqlite_operands(op, left, right, pos)? } else { (left, right) };
         match op {
@@ -275,7 +277,12 @@ impl Binder<'_> {
             BinaryOp::Power => self.call("pow", vec![left, right], pos),
             _ => {
                 let args = self.searched(op.symbol(), vec![left, right], pos)?;
-                self.call(op.symbol(), args, pos)
+                let value = self.call(op.symbol(), args, pos)?;
+                if !is_product_of_text || value.ty() != LogicalType::Double {
+                    return Ok(value);
+                }
+                // To SQLite a text that is no number is a whole zero, which has no sign.
+                self.call("+", vec![value, Expr::literal(Value::Double(0.0))], pos)
             }
         }
     }

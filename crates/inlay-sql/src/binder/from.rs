@@ -373,7 +373,8 @@ impl Binder<'_> {
         };
         // A series whose ends come from the tables in front is the elements of a list per row.
         // What looks like a column inside a macro may be a parameter with a constant argument.
-        let is_of_rows = matches!(name.as_str(), "range" | "generate_series") && reads_columns(call);
+        let is_of_rows =
+            matches!(name.as_str(), "range" | "generate_series") && reads_columns(&call.arguments);
         if is_of_rows && !self.macros.is_active() {
             return self.series_of_rows(&name, call, alias);
         }
@@ -489,10 +490,10 @@ impl Binder<'_> {
     }
 }
 
-/// Whether an argument of a call reads a column.
-fn reads_columns(call: &FunctionCall) -> bool {
+/// Whether an argument reads a column.
+pub(super) fn reads_columns<'a>(arguments: impl IntoIterator<Item = &'a crate::parser::ast::Expr>) -> bool {
     use crate::parser::ast::ExprKind;
-    let mut open: Vec<_> = call.arguments.iter().collect();
+    let mut open: Vec<_> = arguments.into_iter().collect();
     while let Some(expr) = open.pop() {
         if matches!(expr.kind, ExprKind::Column(_)) {
             return true;

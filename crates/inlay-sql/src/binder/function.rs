@@ -5,7 +5,7 @@ use super::coerce::{arg_type, concrete, without_null_columns};
 use super::constants::constant_list;
 use super::scope::Phase;
 use super::{AggregateFrame, Binder};
-use crate::parser::ast::{self, FunctionCall, Ident, Pos, SortOrder};
+use crate::parser::ast::{self, FunctionCall, Ident, Pos, SortOrder, WindowCall};
 use crate::plan::{AggregateExpr, ColumnId, Expr, SortKey};
 use inlay_catalog::{DefinitionKind, near_names};
 use inlay_functions::manual::parameters::parameter_names;
@@ -27,6 +27,12 @@ impl Binder<'_> {
             return Ok(called);
         }
         let name = call.name.value.to_lowercase();
+        if is_aggregate(&name)
+            && let Some(over) = self.over_of_macro()
+        {
+            let over = (*over).clone();
+            return self.window_call(&WindowCall { call: call.clone(), ignore_nulls: None, over }, pos);
+        }
         if let Some(nested) = self.nested_call(&name, call, pos)? {
             return Ok(nested);
         }

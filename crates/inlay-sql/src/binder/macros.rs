@@ -11,7 +11,7 @@ use super::scope::{Phase, Scope, same_name};
 use super::subquery::{Pending, attach};
 use super::{Binder, Bound, Shared};
 use crate::parser::ast::object::{MacroBody, MacroOverload};
-use crate::parser::ast::{self, FunctionCall, Ident, Literal, Pos};
+use crate::parser::ast::{self, FrameBound, FunctionCall, Ident, Literal, Pos, WindowCall, WindowSpec};
 use crate::parser::parse_macro;
 use crate::plan::{ColumnId, Expr, Plan, SharedId};
 use inlay_catalog::{Definition, DefinitionKind, SYSTEM, bare_name};
@@ -73,6 +73,9 @@ struct Frame {
     caller: Option<usize>,
     scope_count: usize,
     is_table: bool,
+    /// What stands behind each aggregate function of the body; whether there is one.
+    over: Option<Rc<WindowSpec>>,
+    is_windowed: bool,
     sql: Arc<str>,
     home: Option<Home>,
     /// The text of the macro, and where its names are looked up.
@@ -107,6 +110,41 @@ enum Computed {
 impl Binder<'_> {
     /// The value of a call, if it is one of a macro.
     pub(super) fn macro_call(&mut self, call: &FunctionCall, pos: Pos) -> Result<Option<Expr>> {
+        let over = self.active_frame().and_then(|frame| frame.over.clone());
+        self.expanded(call, over.as_deref(), pos).map(|found| found.map(|(value, _)| value))
+    }
+
+    /// The value of a call with OVER, if it is one of a macro: that of its body, in which OVER stands behind each aggregate function.
+    pub(super) fn macro_over(&mut self, call: &WindowCall, pos: Pos) -> Result<Option<Expr>> {
+        let name = &call.call.name.value;
+        let Some((value, is_windowed)) = self.expanded(&call.call, Some(&call.over), pos)? else {
+            return Ok(None);
+        };
+        if !is_windowed {
+            let message = format!("macro {name} has no aggregate function: OVER does not go with it");
+            return Err(self.at(Error::bind(message), pos));
+        }
+        Ok(Some(value))
+    }
+
+    /// The window that an aggregate function of the macro's body is of that is being bound.
+    pub(super) fn over_of_macro(&mut self) -> Option<Rc<WindowSpec>> {
+        let frame = self.macros.active.and_then(|active| self.macros.frames.get_mut(active))?;
+        frame.is_windowed |= frame.over.is_some();
+        frame.over.clone()
+    }
+
+    fn active_frame(&self) -> Option<&Frame> {
+        self.macros.active.and_then(|active| self.macros.frames.get(active))
+    }
+
+    /// The value of a call, if it is one of a macro; and whether aggregate functions in the body have got `over`.
+    fn expanded(
+        &mut self,
+        call: &FunctionCall,
+        over: Option<&WindowSpec>,
+        pos: Pos,
+    ) -> Result<Option<(Expr, bool)>> {
         let qualified = self.qualified_macro(DefinitionKind::Macro, call);
         let (call, found) = match &qualified {
             Some((call, found)) => (call, Some(found.clone())),
@@ -119,12 +157,19 @@ impl Binder<'_> {
             return Err(self.at(Error::bind(message), pos));
         }
         let overload = self.enter_macro(&database, &definition, call, pos)?;
+        if let (Some(over), Some(frame)) = (over, self.macros.frames.last_mut()) {
+            frame.over = Some(Rc::new(with_parameters(over, &mut frame.parameters)));
+        }
         let bound = match &overload.body {
             MacroBody::Expression(body) => self.expr(body),
             MacroBody::Table(_) => Err(Error::internal("a scalar macro that is a query")),
         };
+        let is_windowed = self.active_frame().is_some_and(|frame| frame.is_windowed);
         self.leave_macro();
-        self.placed(bound, pos).map(Some)
+        if let Some(frame) = self.macros.active.and_then(|active| self.macros.frames.get_mut(active)) {
+            frame.is_windowed |= is_windowed;
+        }
+        Ok(Some((self.placed(bound, pos)?, is_windowed)))
     }
 
     /// The rows of a call in FROM, if it is one of a table macro. It sees neither the scopes nor the CTEs around it.
@@ -136,21 +181,56 @@ impl Binder<'_> {
             None => (call, self.macro_named(DefinitionKind::TableMacro, vec![call.name.clone()])),
         };
         let Some((database, definition)) = found else { return Ok(None) };
+        let overload = self.enter_macro(&database, &definition, call, pos);
+        let overload = self.placed(overload, pos)?;
+        let arguments = self.arguments_of_rows();
+        if let Some(frame) = self.macros.frames.last_mut() {
+            frame.scope_count = 0;
+        }
         let scopes = std::mem::take(&mut self.scopes);
         let ctes = std::mem::take(&mut self.ctes);
         let frames = std::mem::take(&mut self.aggregate_frames);
-        let bound = self.enter_macro(&database, &definition, call, pos).and_then(|overload| {
-            let bound = match &overload.body {
-                MacroBody::Table(query) => self.query(query),
-                MacroBody::Expression(_) => Err(Error::internal("a table macro that is an expression")),
-            };
-            self.leave_macro();
-            bound
-        });
+        let bound = match (&overload.body, arguments) {
+            (_, Err(error)) => Err(error),
+            (MacroBody::Table(query), Ok(())) => self.query(query),
+            (MacroBody::Expression(_), Ok(())) => Err(Error::internal("a table macro that is an expression")),
+        };
+        self.leave_macro();
         self.scopes = scopes;
         self.ctes = ctes;
         self.aggregate_frames = frames;
         self.placed(bound, pos).map(Some)
+    }
+
+    /// Binds arguments that read columns of what stands in front of a table macro, which its body does not see. Others are bound where
+    /// they are read, as some of them have to be constants there.
+    fn arguments_of_rows(&mut self) -> Result<()> {
+        let Some(active) = self.macros.active else { return Ok(()) };
+        let Some(frame) = self.macros.frames.get(active) else { return Ok(()) };
+        let arguments: Vec<Argument> =
+            frame.parameters.iter().map(|(_, argument)| argument.clone()).collect();
+        for (index, argument) in arguments.into_iter().enumerate() {
+            if argument.is_default || !super::from::reads_columns([&*argument.expr]) {
+                continue;
+            }
+            let bound =
+                self.in_call_of(active, |binder| binder.isolated(|binder| binder.expr(&argument.expr)));
+            // What goes wrong here does so again where the argument is read, and is told there.
+            let Ok((value, pending)) = bound else { continue };
+            if value.columns().is_empty() || !pending.is_empty() || value.is_volatile() {
+                continue;
+            }
+            let value = match argument.ty {
+                Some(ty) => self.explicit_cast(value, ty, false, argument.expr.pos)?,
+                None => value,
+            };
+            if let Some((_, argument)) =
+                self.macros.frames.get_mut(active).and_then(|frame| frame.parameters.get_mut(index))
+            {
+                argument.computed = Some(Computed::Value(value));
+            }
+        }
+        Ok(())
     }
 
     /// The macro of `schema.f()`, which is read as `f(schema)`, and the call without the schema.
@@ -236,6 +316,8 @@ impl Binder<'_> {
             caller,
             scope_count,
             is_table: matches!(overload.body, MacroBody::Table(_)),
+            over: None,
+            is_windowed: false,
             sql,
             home,
             own_sql,
@@ -414,6 +496,8 @@ impl Binder<'_> {
                 caller: None,
                 scope_count: self.scopes.len(),
                 is_table: matches!(overload.body, MacroBody::Table(_)),
+                over: None,
+                is_windowed: false,
                 sql: Arc::clone(&self.sql),
                 home: self.stored_in.clone(),
                 own_sql: Arc::from(text),
@@ -442,6 +526,38 @@ impl Binder<'_> {
         }
         Ok(())
     }
+}
+
+/// A window whose expressions are bound where it was written, and used in the body of a macro: each becomes a parameter, whose name
+/// no text can say.
+fn with_parameters(over: &WindowSpec, parameters: &mut Arguments) -> WindowSpec {
+    let mut over = over.clone();
+    let mut hide = |expr: &mut ast::Expr| {
+        if matches!(expr.kind, ast::ExprKind::Literal(_)) {
+            return;
+        }
+        let name = Ident { value: format!("\0over {}", parameters.len()), pos: expr.pos };
+        let column = ast::Expr { kind: ast::ExprKind::Column(vec![name.clone()]), pos: expr.pos };
+        let argument = Argument {
+            expr: Rc::new(std::mem::replace(expr, column)),
+            is_default: false,
+            ty: None,
+            is_read_often: false,
+            computed: None,
+        };
+        parameters.push((name.value, argument));
+    };
+    over.partition_by.iter_mut().for_each(&mut hide);
+    over.order_by.iter_mut().for_each(|item| hide(&mut item.expr));
+    if let Some(frame) = &mut over.frame {
+        for bound in [&mut frame.start, &mut frame.end] {
+            match bound {
+                FrameBound::Preceding(offset) | FrameBound::Following(offset) => hide(offset),
+                FrameBound::UnboundedPreceding | FrameBound::CurrentRow | FrameBound::UnboundedFollowing => {}
+            }
+        }
+    }
+    over
 }
 
 /// Whether an error is about a name that nothing has, or recursion.

@@ -8,6 +8,7 @@ use super::scope::same_name;
 use super::{Binder, with_stack};
 use crate::parser::ast::object::{self as ast, Commented, DroppedKind, RenamedKind, TypeBody};
 use crate::parser::ast::{Expr, ExprKind, Ident, ObjectName, OnCommit, OnExisting, QueryBody};
+use crate::parser::{parse_functions, parse_macro};
 use crate::plan;
 use crate::plan::object::{CommentTarget, Define, ObjectStatement};
 use crate::plan::statement::{CreateTable, Drop, DroppedObject, ObjectKind as Kind};
@@ -77,8 +78,8 @@ impl Binder<'_> {
                 }
             }
             S::Refresh { name, with_data } => self.refresh(name, *with_data)?,
-            S::Drop { kind, names, if_exists, cascade } => {
-                return self.drop_definitions(*kind, names, *if_exists, *cascade);
+            S::Drop { kind, names, arguments, if_exists, cascade } => {
+                return self.drop_definitions(*kind, names, arguments, *if_exists, *cascade);
             }
             S::Comment { on: Commented::Schema, name, .. } if self.is_main_schema(name)? => {
                 return Ok(self.notice("no effect: the schema main has no comment"));
@@ -297,11 +298,12 @@ impl Binder<'_> {
         &mut self,
         kind: DroppedKind,
         names: &[ObjectName],
+        arguments: &[Option<usize>],
         if_exists: bool,
         cascade: bool,
     ) -> Result<plan::Statement> {
         let mut dropped = Drop { objects: Vec::new(), altered: Vec::new() };
-        for name in names {
+        for (index, name) in names.iter().enumerate() {
             match kind {
                 DroppedKind::Schema => self.drop_schema(name, if_exists, cascade, &mut dropped)?,
                 DroppedKind::MaterializedView => match self.materialized_view(name) {
@@ -328,6 +330,14 @@ impl Binder<'_> {
                         Ok((database, definition)) => {
                             if own == DefinitionKind::Type {
                                 self.check_unused(&database, &definition, name)?;
+                            }
+                            if let Some(count) = arguments.get(index).copied().flatten()
+                                && let Err(error) = check_overload(&definition, count)
+                            {
+                                if if_exists {
+                                    continue;
+                                }
+                                return Err(self.at(error, name.pos()));
                             }
                             let kind = Kind::Definition(definition.kind);
                             let name = definition.name.clone();
@@ -750,4 +760,25 @@ fn has_query(expr: &Expr) -> bool {
 fn has_word(text: &str, word: &str) -> bool {
     let (text, word) = (text.to_lowercase(), word.to_lowercase());
     text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|part| part == word)
+}
+
+/// Fails unless a macro or function that is to go takes so many arguments, and has no other overload, which would go with it.
+fn check_overload(definition: &Definition, count: usize) -> Result<()> {
+    let name = bare_name(&definition.name);
+    let counts: Vec<usize> = if definition.kind == DefinitionKind::Function {
+        parse_functions(name, &definition.sql)?.iter().map(|function| function.parameters.len()).collect()
+    } else {
+        parse_macro(&definition.sql)?.iter().map(|overload| overload.parameters.len()).collect()
+    };
+    if !counts.contains(&count) {
+        let shown: Vec<String> = counts.iter().map(usize::to_string).collect();
+        let message = format!("{name} takes {} arguments, not {count}", shown.join(" or "));
+        return Err(Error::UndefinedFunction { message, candidates: Vec::new() });
+    }
+    if counts.len() > 1 {
+        let message = format!("{name} has {} overloads, of which one alone cannot be dropped", counts.len());
+        let hint = format!("DROP FUNCTION {name} drops all of them; CREATE OR REPLACE takes those that stay");
+        return Err(Error::bind(message).with_hint(hint));
+    }
+    Ok(())
 }

@@ -139,6 +139,11 @@ pub(super) struct Relation {
 }
 
 impl Relation {
+    /// The columns that its names mean.
+    pub(super) fn ids(&self) -> impl Iterator<Item = ColumnId> + '_ {
+        self.columns.iter().flat_map(|column| [column.id].into_iter().chain(column.merged)).chain(self.row_id)
+    }
+
     /// Names of columns do not change from here on.
     pub(super) fn new(name: String, columns: Vec<RelationColumn>, row_id: Option<ColumnId>) -> Self {
         Self { name, home: None, columns, names: LazyNames::default(), row_id }

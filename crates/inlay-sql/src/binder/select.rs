@@ -6,7 +6,7 @@
 
 use super::deliver::Tail;
 use super::known::Exprs;
-use super::scope::{Entry, EntrySource, Phase, Scope, find_column, same_name};
+use super::scope::{Entry, EntrySource, Phase, Relation, Scope, find_column, same_name};
 use super::subquery::{Pending, attach, filter};
 use super::{Binder, Bound, name};
 use crate::parser::ast::{
@@ -428,22 +428,79 @@ impl Binder<'_> {
     fn group_by_all(&mut self, clauses: &mut Clauses) -> Result<()> {
         let scope = self.scope()?;
         let aggregates = scope.aggregates.iter().map(|(id, _)| *id);
-        let made: HashSet<ColumnId> = aggregates.chain(scope.windows.iter().map(|(id, _)| *id)).collect();
-        let subqueries = clauses.item_pending.iter().flat_map(|join| {
-            let mark = match join.kind {
-                crate::plan::JoinKind::Mark(mark) => Some(mark),
-                _ => None,
-            };
-            join.plan.output().into_iter().chain(mark)
-        });
-        let made: HashSet<ColumnId> = made.into_iter().chain(subqueries).collect();
-        let mut seen = Exprs::of(&clauses.groups);
+        let aggregated: HashSet<ColumnId> =
+            aggregates.chain(scope.windows.iter().map(|(id, _)| *id)).collect();
+        let subqueries = clauses.item_pending.iter().flat_map(Pending::made);
+        let made: HashSet<ColumnId> = aggregated.iter().copied().chain(subqueries).collect();
+        let reads = |clauses: &Clauses, index: usize| clauses.items[index].columns();
+        let plain: Vec<usize> = (0..clauses.items.len())
+            .filter(|index| {
+                let columns = reads(clauses, *index);
+                !columns.is_empty() && !columns.iter().any(|id| made.contains(id))
+            })
+            .collect();
+        self.group_items(clauses, &plain)?;
+        // A subquery is computed behind the aggregation, for each group, if it reads what is grouped anyway.
         for index in 0..clauses.items.len() {
-            let expr = clauses.items[index].clone();
-            let columns = expr.columns();
-            if columns.is_empty() || columns.iter().any(|id| made.contains(id)) {
+            let columns = reads(clauses, index);
+            if columns.iter().any(|id| made.contains(id) && !aggregated.contains(id))
+                && self.group_subqueries(clauses, columns, &aggregated)?
+            {
+                self.group_items(clauses, &[index])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves the joins that an item waits for below the aggregation, if without them it would read what is not grouped; whether the item
+    /// is one to group by. What reads an aggregate stays above.
+    fn group_subqueries(
+        &mut self,
+        clauses: &mut Clauses,
+        columns: Vec<ColumnId>,
+        aggregated: &HashSet<ColumnId>,
+    ) -> Result<bool> {
+        let own: HashSet<ColumnId> = self.scope()?.relations.iter().flat_map(Relation::ids).collect();
+        let groups = &Groups::new(&clauses.groups);
+        let (mut read, mut waited_for): (HashSet<ColumnId>, Vec<usize>) = (HashSet::new(), Vec::new());
+        let mut is_ungrouped = columns.iter().any(|id| own.contains(id));
+        let mut open = columns;
+        while let Some(id) = open.pop() {
+            if !read.insert(id) {
                 continue;
             }
+            if aggregated.contains(&id) {
+                return Ok(false);
+            }
+            for (place, join) in clauses.item_pending.iter().enumerate() {
+                if waited_for.contains(&place) || !join.made().contains(&id) {
+                    continue;
+                }
+                waited_for.push(place);
+                open.extend(join.dependencies());
+                let mut above =
+                    Pending { plan: join.plan.clone(), conditions: join.conditions.clone(), ..*join };
+                substitute_in_plan(&mut above.plan, groups);
+                above.conditions.iter_mut().for_each(|condition| substitute(condition, groups));
+                is_ungrouped |= above.dependencies().iter().any(|id| own.contains(id));
+            }
+        }
+        if is_ungrouped {
+            let pending = std::mem::take(&mut clauses.item_pending);
+            for (place, join) in pending.into_iter().enumerate() {
+                let is_moved = waited_for.contains(&place);
+                let target = if is_moved { &mut clauses.group_pending } else { &mut clauses.item_pending };
+                target.push(join);
+            }
+        }
+        Ok(is_ungrouped)
+    }
+
+    /// Groups by items behind SELECT.
+    fn group_items(&mut self, clauses: &mut Clauses, items: &[usize]) -> Result<()> {
+        let mut seen = Exprs::of(&clauses.groups);
+        for &index in items {
+            let expr = clauses.items[index].clone();
             let entry_name = self.scope()?.entries[index].name.clone();
             let id = match seen.place(&clauses.groups, &expr) {
                 Some(place) => clauses.groups[place].0,

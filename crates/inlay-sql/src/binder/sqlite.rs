@@ -243,6 +243,12 @@ fn literal_of(expr: &Expr) -> Option<Value> {
     if let Expr::Literal { value, .. } = expr { Some(value.clone()) } else { None }
 }
 
+/// Whether an operator multiplies or divides what is read from a text, which may be a zero with a sign.
+pub(super) fn is_product_of_text(op: BinaryOp, operands: [&Expr; 2]) -> bool {
+    matches!(op, BinaryOp::Multiply | BinaryOp::Divide | BinaryOp::Modulo)
+        && operands.iter().any(|operand| operand.ty() == LogicalType::Varchar)
+}
+
 /// The number that a text begins with, 0 if it begins with none.
 fn leading_number(text: &str) -> Value {
     let text = text.trim_start();

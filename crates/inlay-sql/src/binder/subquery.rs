@@ -34,6 +34,15 @@ impl Pending {
         Self { kind: JoinKind::Inner, plan, conditions: Vec::new(), is_computed: true }
     }
 
+    /// Columns that it makes.
+    pub(super) fn made(&self) -> Vec<ColumnId> {
+        let mut made = self.plan.output();
+        if let JoinKind::Mark(mark) = self.kind {
+            made.push(mark);
+        }
+        made
+    }
+
     /// Columns that it reads and does not make.
     pub(super) fn dependencies(&self) -> HashSet<ColumnId> {
         let mut made = HashSet::new();

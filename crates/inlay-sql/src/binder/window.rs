@@ -43,6 +43,13 @@ impl Binder<'_> {
         if let Some(of_frames) = self.histogram_of_frames(call) {
             return self.expr(&of_frames);
         }
+        let name = call.call.name.value.to_lowercase();
+        if !is_aggregate(&name)
+            && !is_window(&name)
+            && let Some(value) = self.macro_over(call, pos)?
+        {
+            return Ok(value);
+        }
         let (mut window, pending) = self.in_phase(Phase::Window, |binder| binder.window_parts(call, pos))?;
         let is_untyped = match &mut window.function {
             WindowCallee::Aggregate(function) => make_concrete(function),

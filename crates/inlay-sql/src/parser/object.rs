@@ -233,12 +233,33 @@ impl Reader<'_> {
             self.parser.next_token();
         }
         let if_exists = self.words(&["if", "exists"]);
-        let names = self.comma_separated(Self::object_name)?;
+        let has_types = matches!(kind, DroppedKind::Macro | DroppedKind::TableMacro);
+        let dropped = self.comma_separated(|parser| {
+            let name = parser.object_name()?;
+            Ok((name, if has_types { parser.argument_types()? } else { None }))
+        })?;
+        let (names, arguments) = dropped.into_iter().unzip();
         let cascade = self.word("cascade");
         if !cascade {
             self.word("restrict");
         }
-        Ok(Some(object(ObjectStatement::Drop { kind, names, if_exists, cascade })))
+        Ok(Some(object(ObjectStatement::Drop { kind, names, arguments, if_exists, cascade })))
+    }
+
+    /// How many types stand in parentheses, if there are some: `(INTEGER, VARCHAR)`.
+    fn argument_types(&mut self) -> Result<Option<usize>> {
+        if !self.parser.consume_token(&Token::LParen) {
+            return Ok(None);
+        }
+        let mut count = 0;
+        while !self.parser.consume_token(&Token::RParen) {
+            if count > 0 {
+                self.expect(&Token::Comma)?;
+            }
+            self.parser.parse_data_type().map_err(|e| parse_error(&e, self.sql))?;
+            count += 1;
+        }
+        Ok(Some(count))
     }
 
     fn alter_object(&mut self) -> Result<Option<StatementKind>> {

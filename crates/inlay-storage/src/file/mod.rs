@@ -712,9 +712,11 @@ fn lock_for_writing(file: &dyn DiskFile, name: &str) -> Result<()> {
     if locked {
         return Ok(());
     }
+    let holder = file.lock_holder(WRITER_LOCK).filter(|holder| *holder != std::process::id());
+    let holder = holder.map_or_else(String::new, |holder| format!(" (PID {holder})"));
     Err(Error::Locked {
         message: format!(
-            "\"{name}\" is being written by another process; close it there, or open it here with read_only = true"
+            "\"{name}\" is being written by another process{holder}; close it there, or open it here with read_only = true"
         ),
     })
 }

@@ -116,4 +116,8 @@ pub trait DiskFile: Send + Sync + Debug {
     fn unlock(&self, byte: u64) -> io::Result<()>;
     /// Whether another opening of the file, in any process, holds a lock on any of these bytes.
     fn is_locked(&self, bytes: Range<u64>) -> io::Result<bool>;
+    /// The process of another opening of the file that holds a lock on a byte, where the system tells.
+    fn lock_holder(&self, _byte: u64) -> Option<u32> {
+        None
+    }
 }

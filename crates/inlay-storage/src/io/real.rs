@@ -245,16 +245,23 @@ impl DiskFile for RealFile {
     fn is_locked(&self, bytes: Range<u64>) -> io::Result<bool> {
         byte_locks::is_locked(&self.file, bytes)
     }
+
+    fn lock_holder(&self, byte: u64) -> Option<u32> {
+        byte_locks::holder(&self.file, byte)
+    }
 }
 
 /// Open file description locks, which `fcntl` gives and the standard library does not.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod byte_locks {
     use super::LockKind;
+    use std::ffi::OsStr;
     use std::fs::File;
     use std::io;
     use std::ops::Range;
     use std::os::fd::AsRawFd;
+    use std::os::unix::fs::MetadataExt;
+    use std::path::Path;
 
     pub(super) fn try_lock(file: &File, byte: u64, kind: LockKind) -> io::Result<bool> {
         let kind = match kind {
@@ -278,6 +285,34 @@ mod byte_locks {
         }
         let found = control(file, libc::F_OFD_GETLK, libc::F_WRLCK, bytes)?;
         Ok(i32::from(found.l_type) != libc::F_UNLCK)
+    }
+
+    /// The locks are of open files, which the system does not ask a process for: their processes are looked for in `/proc`, as far as
+    /// this one may look.
+    pub(super) fn holder(file: &File, byte: u64) -> Option<u32> {
+        let own = file.metadata().ok()?;
+        let is_locked = |process: &Path, descriptor: &OsStr| {
+            let same = std::fs::metadata(process.join("fd").join(descriptor));
+            same.is_ok_and(|other| (other.dev(), other.ino()) == (own.dev(), own.ino()))
+                && std::fs::read_to_string(process.join("fdinfo").join(descriptor))
+                    .is_ok_and(|info| info.lines().any(|line| is_lock_of(line, byte)))
+        };
+        for process in std::fs::read_dir("/proc").ok()?.flatten() {
+            let Some(id) = process.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+            let Ok(descriptors) = std::fs::read_dir(process.path().join("fd")) else { continue };
+            if descriptors.flatten().any(|found| is_locked(&process.path(), &found.file_name())) {
+                return Some(id);
+            }
+        }
+        None
+    }
+
+    /// Whether a line on an open file is about a lock of the writer: `lock: 1: OFDLCK ADVISORY WRITE -1 08:01:77 5 5`.
+    fn is_lock_of(line: &str, byte: u64) -> bool {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let ["lock:", _, "OFDLCK", _, "WRITE", _, _, first, last] = words[..] else { return false };
+        let last = if last == "EOF" { Ok(u64::MAX) } else { last.parse() };
+        first.parse().is_ok_and(|first: u64| first <= byte) && last.is_ok_and(|last| byte <= last)
     }
 
     fn control(file: &File, command: i32, kind: i32, bytes: Range<u64>) -> io::Result<libc::flock> {
@@ -320,5 +355,9 @@ mod byte_locks {
 
     pub(super) fn is_locked(_file: &File, _bytes: Range<u64>) -> io::Result<bool> {
         Ok(false)
+    }
+
+    pub(super) fn holder(_file: &File, _byte: u64) -> Option<u32> {
+        None
     }
 }

@@ -1,8 +1,9 @@
 //! Order of packed values: element by element, NULL above everything, the shorter list first; structs field by field,
 //! maps pair by pair, unions by member first. Floats, intervals and strings compare as everywhere.
 
-use super::read::{Sequence, interval, map_parts, sixteen, stored, struct_parts, u32_at, union_parts};
-use crate::{LogicalType, PhysicalType};
+use super::fixed_width;
+use super::read::{Sequence, bit_at, interval, map_parts, part, sixteen, stored, u32_at, union_parts};
+use crate::{Field, LogicalType, PhysicalType};
 use std::cmp::Ordering;
 
 /// Order of two packed values of type `ty`, neither of them NULL.
@@ -11,12 +12,7 @@ pub fn compare(ty: &LogicalType, left: &[u8], right: &[u8]) -> Ordering {
         LogicalType::List(element) | LogicalType::Array(element, _) => {
             sequences(element, Sequence::new(element, left), Sequence::new(element, right))
         }
-        LogicalType::Struct(fields) => {
-            let both = struct_parts(fields, left).zip(struct_parts(fields, right));
-            let orders =
-                fields.iter().zip(both).map(|(field, (left, right))| optional(&field.ty, left, right));
-            orders.into_iter().find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
-        }
+        LogicalType::Struct(fields) => structs(fields, left, right),
         LogicalType::Map(types) => {
             let ((k, v), (l, w)) = (map_parts(types, left), map_parts(types, right));
             let pair = |index: usize| {
@@ -33,6 +29,51 @@ pub fn compare(ty: &LogicalType, left: &[u8], right: &[u8]) -> Ordering {
         }
         _ => plain(ty.physical(), left, right),
     }
+}
+
+/// The first field decides mostly: where the others lie is worked out when they are reached.
+fn structs(fields: &[Field], left: &[u8], right: &[u8]) -> Ordering {
+    let validity_size = fields.len().div_ceil(8);
+    let mut fixed = validity_size;
+    // Ends and bytes of fields without fixed width, and how many of these there were.
+    let (mut ends, mut data, mut other) = (0, 0, 0);
+    for (index, field) in fields.iter().enumerate() {
+        let width = fixed_width(&field.ty);
+        if width.is_none() && other == 0 {
+            let widths = || fields.iter().map(|field| fixed_width(&field.ty));
+            ends = validity_size + widths().flatten().sum::<usize>();
+            data = ends + 4 * widths().filter(Option::is_none).count();
+        }
+        let place = |bytes: &[u8]| match width {
+            Some(width) => (fixed, fixed + width),
+            None => {
+                let from = if other == 0 { 0 } else { u32_at(bytes, ends + 4 * other - 4) };
+                (data + from as usize, data + u32_at(bytes, ends + 4 * other) as usize)
+            }
+        };
+        let order = match (bit_at(left, index), bit_at(right, index)) {
+            (true, true) => {
+                let ((from, to), (other_from, other_to)) = (place(left), place(right));
+                let (left, right) = (part(left, from, to), part(right, other_from, other_to));
+                if matches!(field.ty, LogicalType::Varchar | LogicalType::Blob) {
+                    left.cmp(right)
+                } else if width.is_some() {
+                    plain(field.ty.physical(), left, right)
+                } else {
+                    compare(&field.ty, left, right)
+                }
+            }
+            (left, right) => right.cmp(&left),
+        };
+        if order.is_ne() {
+            return order;
+        }
+        match width {
+            Some(width) => fixed += width,
+            None => other += 1,
+        }
+    }
+    Ordering::Equal
 }
 
 fn optional(ty: &LogicalType, left: Option<&[u8]>, right: Option<&[u8]>) -> Ordering {

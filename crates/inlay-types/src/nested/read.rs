@@ -11,13 +11,13 @@ pub(super) fn u32_at(bytes: &[u8], at: usize) -> u32 {
 }
 
 #[inline]
-fn bit_at(bytes: &[u8], index: usize) -> bool {
+pub(super) fn bit_at(bytes: &[u8], index: usize) -> bool {
     bytes.get(index / 8).is_some_and(|byte| byte >> (index % 8) & 1 == 1)
 }
 
 /// Bytes from `from` to `to` as far as they are there.
 #[inline]
-fn part(bytes: &[u8], from: usize, to: usize) -> &[u8] {
+pub(super) fn part(bytes: &[u8], from: usize, to: usize) -> &[u8] {
     let from = from.min(bytes.len());
     &bytes[from..to.clamp(from, bytes.len())]
 }

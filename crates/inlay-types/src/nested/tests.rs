@@ -135,6 +135,14 @@ fn bytes_of_any_pattern_are_read_without_panic() {
                 let layout = read::StructLayout::new(fields);
                 let expected: Vec<_> = (0..fields.len()).map(|field| layout.field(&bytes, field)).collect();
                 assert_eq!(read::struct_parts(fields, &bytes).collect::<Vec<_>>(), expected);
+                let orders = fields.iter().enumerate().map(|(index, field)| {
+                    match (layout.field(&bytes, index), layout.field(&whole, index)) {
+                        (Some(left), Some(right)) => compare(&field.ty, left, right),
+                        (left, right) => left.is_none().cmp(&right.is_none()),
+                    }
+                });
+                let order = orders.into_iter().find(|order| order.is_ne()).unwrap_or(Ordering::Equal);
+                assert_eq!(compare(&ty, &bytes, &whole), order, "{bytes:?}");
             }
         }
     }
@@ -393,4 +401,42 @@ fn packed_values_are_told_from_other_bytes() {
     assert!(!is_packed(&list(LogicalType::Blob), &[2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 7]));
     let union = LogicalType::Union([Field::new("a", LogicalType::Integer)].into());
     assert!(is_packed(&union, &[0, 0]) && !is_packed(&union, &[1, 0]) && !is_packed(&union, &[0, 2]));
+}
+
+/// Structs that lie in one buffer, in their views, or are NULL, in stretches and mixed; fields of each width.
+#[test]
+fn fields_of_many_rows_are_those_of_each() {
+    let fields: Arc<[Field]> = [
+        Field::new("b", LogicalType::Varchar),
+        Field::new("n", LogicalType::BigInt),
+        Field::new("k", LogicalType::SmallInt),
+    ]
+    .into();
+    let ty = LogicalType::Struct(fields.clone());
+    for stretch in [1, 70, 200] {
+        let value = |row: usize| {
+            let kind = row / stretch % 4;
+            let text = if kind == 1 { String::new() } else { "x".repeat(row % 23 + 5) };
+            let number = if kind == 2 && row % 3 == 0 { Value::Null } else { Value::BigInt(row as i64 * 77) };
+            let values = vec![Value::Varchar(text), number, Value::SmallInt(row as i16)];
+            if kind == 3 && row % 2 == 0 {
+                Value::Null
+            } else {
+                Value::Struct { fields: fields.clone(), values }
+            }
+        };
+        let structs: Vec<Value> = (0..1000).map(value).collect();
+        let vector = Vector::from_sql_values(ty.clone(), &structs).unwrap();
+        for (index, _) in fields.iter().enumerate() {
+            let found = extract_field(&vector, index).unwrap();
+            for (row, whole) in structs.iter().enumerate() {
+                let expected = if let Value::Struct { values, .. } = whole {
+                    values[index].clone()
+                } else {
+                    Value::Null
+                };
+                assert_eq!(found.get(row), expected, "{row} {index} {stretch}");
+            }
+        }
+    }
 }

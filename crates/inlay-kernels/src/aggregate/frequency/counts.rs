@@ -150,11 +150,12 @@ impl Counts {
         if self.counts.is_empty() && other.is_whole(source, target) {
             self.copy(other)?;
         } else if source.len() < other.group_bound as usize / 2 {
+            let count = source.iter().map(|&from| other.groups.rows(from).len()).sum();
             let pairs = source.iter().zip(target).flat_map(|(&from, &to)| {
                 let pairs = other.groups.rows(from);
                 pairs.iter().map(move |&pair| (pair, to))
             });
-            self.merge_pairs(other, pairs)?;
+            self.merge_pairs(other, count, pairs)?;
         } else {
             const NONE: u32 = u32::MAX;
             let mut targets = vec![NONE; other.group_bound as usize];
@@ -164,15 +165,22 @@ impl Counts {
                 }
             }
             let all = other.groups_of_pairs().iter().map(|&group| targets[group as usize]);
-            self.merge_pairs(other, (0..).zip(all).filter(|(_, target)| *target != NONE))?;
+            let pairs = (0..).zip(all).filter(|(_, target)| *target != NONE);
+            self.merge_pairs(other, other.counts.len(), pairs)?;
         }
         self.rows = self.rows.saturating_add(other.rows);
         Ok(())
     }
 
-    /// Adds pairs of `other`, each to a group.
-    fn merge_pairs(&mut self, other: &Self, mut pairs: impl Iterator<Item = (u32, u32)>) -> Result<()> {
-        self.ask(other.counts.len())?;
+    /// Adds at most `count` pairs of `other`, each to a group.
+    fn merge_pairs(
+        &mut self,
+        other: &Self,
+        count: usize,
+        mut pairs: impl Iterator<Item = (u32, u32)>,
+    ) -> Result<()> {
+        self.ask(count)?;
+        self.slots.reserve(self.counts.len() + count);
         let mut pace = Pace::default();
         let (mut part, mut groups) = (Vec::new(), Vec::new());
         loop {

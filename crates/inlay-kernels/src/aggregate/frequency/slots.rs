@@ -19,6 +19,9 @@ const NEAR_SIZE_MAX: usize = 1 << 18;
 /// Slots of the smallest table.
 const SLOTS_MIN: usize = 64;
 
+/// Tables of less slots grow to four times their size: few pairs are moved again that way.
+const STEEP_BELOW: usize = 1 << 18;
+
 /// The pair of each row, and the rows whose pairs are new; these are numbered in their order.
 #[derive(Default)]
 pub(super) struct Found {
@@ -47,10 +50,15 @@ fn limit(slots: usize) -> usize {
     slots / 4 * 3
 }
 
+/// Slots of a table that has room for so many pairs.
+fn slots_for(pairs: usize) -> usize {
+    pairs.saturating_mul(4).div_ceil(3).next_power_of_two().max(SLOTS_MIN)
+}
+
 impl Slots {
     /// Bytes that a table for so many pairs takes, and the one before it; none if this one has room for them.
     pub(super) fn growth(&self, pairs: usize) -> usize {
-        let len = pairs.saturating_mul(4).div_ceil(3).next_power_of_two();
+        let len = slots_for(pairs);
         if len <= self.slots.len() { 0 } else { (len + len / 2).saturating_mul(size_of::<Slot>()) }
     }
 
@@ -71,7 +79,7 @@ impl Slots {
         fresh.clear();
         pairs.reserve(words.len());
         if self.slots.is_empty() {
-            self.grow();
+            self.grow(SLOTS_MIN);
         }
         let hashes: Vec<u64> = words.iter().zip(groups).map(|(&word, &group)| hash_of(word, group)).collect();
         let is_far = size_of_val(&self.slots[..]) > NEAR_SIZE_MAX;
@@ -94,7 +102,7 @@ impl Slots {
                     self.slots[at] = [word, u64::from(group) << 32 | (pair as u64 + 1)];
                     fresh.push(row as u32);
                     if pair + 1 >= limit(self.slots.len()) {
-                        self.grow();
+                        self.grow(self.slots.len() * if self.slots.len() < STEEP_BELOW { 4 } else { 2 });
                     }
                     break pair as u32;
                 }
@@ -108,9 +116,16 @@ impl Slots {
         }
     }
 
+    /// Makes room for so many pairs, as [`Self::growth`] says what that takes.
+    pub(super) fn reserve(&mut self, pairs: usize) {
+        if self.growth(pairs) > 0 {
+            self.grow(slots_for(pairs));
+        }
+    }
+
+    /// Moves to a larger table of so many slots, a power of two.
     #[cold]
-    fn grow(&mut self) {
-        let len = (self.slots.len() * 2).max(SLOTS_MIN);
+    fn grow(&mut self, len: usize) {
         let old = std::mem::replace(&mut self.slots, vec![[0; 2]; len]);
         self.shift = u64::BITS - len.trailing_zeros();
         for slot in old.into_iter().filter(|slot| slot[1] != 0) {

@@ -42,6 +42,8 @@ pub enum ObjectStatement {
     Drop {
         kind: DroppedKind,
         names: Vec<ObjectName>,
+        /// How many types stand in parentheses behind the name of a function.
+        arguments: Vec<Option<usize>>,
         if_exists: bool,
         cascade: bool,
     },
