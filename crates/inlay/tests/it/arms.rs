@@ -11,6 +11,7 @@ const WILDCARDS_MAX: &[(&str, usize)] = &[
     ("inlay-formats", 111),
     ("inlay-functions", 165),
     ("inlay-kernels", 129),
+    ("inlay-rowsets", 0),
     ("inlay-sql", 382),
     ("inlay-sqlite-files", 7),
     ("inlay-storage", 106),
