@@ -12,6 +12,10 @@ use inlay_types::{Error, LogicalType, Result};
 use sqlparser::ast;
 use sqlparser::tokenizer::Token;
 
+/// What may stand behind USING.
+const INDEX_KINDS: &str = "indexes are radix trees, which find rows by equality, IN and ranges: USING art, or btree, \
+                           which do the same, may be written or left out";
+
 impl Reader<'_> {
     /// Tells `CREATE [OR REPLACE] [TEMP] SEQUENCE` from other CREATEs.
     pub(super) fn starts_create_sequence(&self) -> bool {
@@ -519,12 +523,13 @@ impl Context<'_, '_> {
         });
         for kind in using.iter().chain(behind) {
             let name = kind.to_string();
-            if !["art", "btree"].iter().any(|known| name.eq_ignore_ascii_case(known)) {
+            let is = |known: &str| name.eq_ignore_ascii_case(known);
+            if is("bitmap") {
+                return Err(self.at(unsupported("an index of the kind bitmap").with_hint(INDEX_KINDS), pos));
+            }
+            if !is("art") && !is("btree") {
                 return Err(self.at(
-                    Error::bind(format!("there is no index of the kind {name}")).with_hint(
-                        "indexes are radix trees, which find rows by equality, IN and ranges: USING \
-                         art, or btree, which do the same, may be written or left out",
-                    ),
+                    Error::bind(format!("there is no index of the kind {name}")).with_hint(INDEX_KINDS),
                     pos,
                 ));
             }

@@ -12,6 +12,7 @@ const WILDCARDS_MAX: &[(&str, usize)] = &[
     ("inlay-functions", 165),
     ("inlay-kernels", 129),
     ("inlay-protocol", 12),
+    ("inlay-rowsets", 0),
     ("inlay-sql", 382),
     ("inlay-sqlite-files", 7),
     ("inlay-storage", 106),

@@ -28,6 +28,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("crates/inlay-types", &[]),
     ("crates/inlay-kernels", &["inlay-types"]),
     ("crates/inlay-functions", &["inlay-types", "inlay-kernels"]),
+    ("crates/inlay-rowsets", &["inlay-types"]),
     ("crates/inlay-storage", &["inlay-types"]),
     ("crates/inlay-catalog", &["inlay-types", "inlay-storage"]),
     (
