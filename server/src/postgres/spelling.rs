@@ -6,6 +6,7 @@
 //! | `OPERATOR(pg_catalog.~)` | `~` |
 //! | `COLLATE pg_catalog.default` | nothing: it is the one that holds anyway |
 //! | `c.oid::pg_catalog.regclass` | `regclass_name(c.oid)` |
+//! | `t.typelem::pg_catalog.regtype` | `format_type(t.typelem,NULL)` |
 //! | `x::pg_catalog.text` | `x::text` |
 
 use std::borrow::Cow;
@@ -27,6 +28,10 @@ pub fn respelled(text: &str) -> Cow<'_, str> {
             }
             _ if starts(&out, at, "collate pg_catalog.default") && !is_word(before(&out, at)) => {
                 at = blank(&mut out, at, "collate pg_catalog.default".len());
+            }
+            // No name of a column has a dot, so that this is a type.
+            _ if starts(&out, at, "as pg_catalog.") && !is_word(before(&out, at)) => {
+                at = blank(&mut out, at + "as ".len(), "pg_catalog.".len());
             }
             _ if starts(&out, at, "::pg_catalog.") => at = cast(&mut out, at),
             _ => at += 1,
@@ -73,27 +78,27 @@ fn operator(text: &mut [char], at: usize) -> usize {
     at + end + 1
 }
 
-/// `x::pg_catalog.type`: without the schema; of names of tables, the function that gives them.
+/// `x::pg_catalog.type`: without the schema; of names of tables and types, the function that gives them.
 fn cast(text: &mut [char], at: usize) -> usize {
     const HEAD: usize = "::pg_catalog.".len();
-    const NAME: &str = "regclass_name(";
+    const CALLS: &[(&str, &str, &str)] =
+        &[("regclass", "regclass_name(", ")"), ("regtype", "format_type(", ",NULL)")];
     let word = text[at + HEAD..].iter().take_while(|c| is_word(**c)).count();
-    let is_regclass = starts(text, at + HEAD, "regclass") && word == "regclass".len();
-    if !is_regclass {
-        text[at + 2..at + HEAD].fill(' ');
-        return at + HEAD + word;
-    }
+    let end = at + HEAD + word;
     // A column in front is what is named; the name and the cast have place for the call.
     let column = text[..at].iter().rev().take_while(|c| is_word(**c) || **c == '.').count();
-    let (start, end) = (at - column, at + HEAD + word);
+    let start = at - column;
     let is_column = column > 0 && !text[start].is_ascii_digit() && text[start] != '.';
-    if is_column {
-        let call: Vec<char> = NAME.chars().chain(text[start..at].iter().copied()).chain([')']).collect();
-        text[start..end].fill(' ');
-        text[start..start + call.len()].copy_from_slice(&call);
-    } else {
+    let call = CALLS.iter().find(|(ty, ..)| word == ty.len() && starts(text, at + HEAD, ty));
+    match call.filter(|_| is_column) {
+        Some((_, head, tail)) => {
+            let call: Vec<char> =
+                head.chars().chain(text[start..at].iter().copied()).chain(tail.chars()).collect();
+            text[start..end].fill(' ');
+            text[start..start + call.len()].copy_from_slice(&call);
+        }
         // Of a text, the engine knows it.
-        text[at + 2..at + HEAD].fill(' ');
+        None => text[at + 2..at + HEAD].fill(' '),
     }
     end
 }
@@ -113,12 +118,14 @@ mod tests {
                 "SELECT conrelid::pg_catalog.regclass, a.b::pg_catalog.regclass",
                 "SELECT regclass_name(conrelid) , regclass_name(a.b)",
             ),
+            ("c.reloftype::pg_catalog.regtype::pg_catalog.text", "format_type(c.reloftype,NULL) :: text"),
             ("'t'::pg_catalog.regclass::pg_catalog.oid", "'t':: regclass:: oid"),
             (
                 "SELECT 'x::pg_catalog.text é' -- pg_catalog. OPERATOR(pg_catalog.~)",
                 "SELECT 'x::pg_catalog.text é' -- pg_catalog. OPERATOR(pg_catalog.~)",
             ),
             ("/* ::pg_catalog.text */ 1::pg_catalog.text", "/* ::pg_catalog.text */ 1:: text"),
+            ("CAST('a' AS pg_catalog.text)", "CAST('a' AS text)"),
             ("pg_catalog.version()", "pg_catalog.version()"),
             ("operator(pg_catalog.", "operator(pg_catalog."),
             ("'pg_catalog. is open", "'pg_catalog. is open"),

@@ -609,6 +609,7 @@ const MACROS: &[(&str, &str)] = &[
         "pg_get_functiondef",
         "(function) AS (SELECT min(f.macro_definition) FROM inlay_functions() f WHERE f.function_oid = function)",
     ),
+    ("pg_get_function_sqlbody", "(function) AS CAST(NULL AS VARCHAR)"),
     ("regclass_name", "(relation) AS (SELECT min(c.relname) FROM pg_catalog.pg_class c WHERE c.oid = relation)"),
     // A statement of nothing but this is SET; among other columns it may say again what holds, or what tunes another engine.
     (
