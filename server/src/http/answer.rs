@@ -14,9 +14,13 @@ use futures_util::stream::{self, Stream};
 use inlay::{Chunk, Cursor, Error, Result, ResultKind, Value, Zone};
 use std::fmt::Write;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Rows that are written before the size of a piece is looked at.
 const STEP_ROWS: usize = 256;
+
+/// How long the last piece before an error has to leave.
+const LAST_WORDS: Duration = Duration::from_millis(50);
 
 /// How an answer looks.
 pub struct Shape {
@@ -200,7 +204,11 @@ impl Answer {
             let (piece, left) = match left {
                 Left::Piece(piece, answer) => (piece, Left::Rows(answer)),
                 Left::Rows(answer) => next(&session, answer).await,
-                Left::Broken(error) => return Some((Err(error), (session, Left::Nothing))),
+                Left::Broken(error) => {
+                    // The connection is closed at once: what was said last goes first.
+                    tokio::time::sleep(LAST_WORDS).await;
+                    return Some((Err(error), (session, Left::Nothing)));
+                }
                 Left::Nothing => return None,
             };
             count(&session.served().metrics.sent_bytes, piece.len() as u64);

@@ -100,8 +100,13 @@ pub async fn answer(
     answers.0.lock().insert(path.clone(), sender);
     let session = Arc::new(session);
     let place = Place { answers, path: path.clone(), session: Arc::clone(&session) };
+    let waited = Arc::clone(&place.answers);
     let work: JoinHandle<Result<()>> = tokio::spawn(async move {
-        session.run(move |call| copy(call, &text, &values, format, &path, only_reads)).await
+        let own = path.clone();
+        let done = session.run(move |call| copy(call, &text, &values, format, &path, only_reads)).await;
+        // What failed before it wrote left the place, in which nobody is to wait.
+        waited.0.lock().remove(&own);
+        done
     });
     let Some(first) = receiver.recv().await else {
         return Err(match ended(work).await {

@@ -293,6 +293,8 @@ impl Client {
         let mut part = Vec::new();
         loop {
             let Some((kind, body)) = self.next_message().await? else {
+                // The client is told why before it is left.
+                self.wire.flush().await?;
                 return Err(io::Error::from(io::ErrorKind::UnexpectedEof));
             };
             match message::read(kind, &body) {

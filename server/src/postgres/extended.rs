@@ -29,9 +29,20 @@ const KEPT_MAX: usize = 10_000;
 pub enum Prepared {
     /// A text without a statement.
     Empty,
-    /// One that is carried out here.
-    Special(Special),
+    /// One that is carried out here, with the query that it is about.
+    Special(Special, Option<Arc<Statement>>),
     Statement(Arc<Statement>),
+}
+
+impl Prepared {
+    /// The statement whose parameters it has.
+    fn statement(&self) -> Option<&Arc<Statement>> {
+        match self {
+            Self::Empty => None,
+            Self::Special(_, query) => query.as_ref(),
+            Self::Statement(statement) => Some(statement),
+        }
+    }
 }
 
 /// A statement of the engine's.
@@ -50,13 +61,11 @@ pub struct Portal {
     formats: Vec<i16>,
     /// Whether it outlives its transaction.
     pub holds: bool,
-    /// Whether SQL made it.
-    pub is_cursor: bool,
 }
 
 enum State {
     Empty,
-    Special(Special),
+    Special(Special, Option<(Arc<Statement>, Parameters)>),
     Ready(Arc<Statement>, Parameters),
     Open(Rows, Option<Arc<Statement>>),
     /// Names and types of an answer that was read to its end.
@@ -119,8 +128,16 @@ fn with_casts(text: &str, cast: impl Fn(usize) -> Option<LogicalType>) -> Result
 impl Prepared {
     /// Reads a statement, whose parameters have the types of these numbers; 0 and those that are missing are to be found out.
     pub fn read(call: &Call, text: &str, numbers: &[u32]) -> Result<Self> {
-        if let Some(special) = Special::of(text)? {
-            return Ok(Self::Special(special));
+        match Special::of(text)? {
+            Some(Special::Declare { name, query, holds }) => {
+                let inner = match Self::read(call, &query, numbers)? {
+                    Self::Statement(statement) => Some(statement),
+                    Self::Empty | Self::Special(..) => None,
+                };
+                return Ok(Self::Special(Special::Declare { name, query, holds }, inner));
+            }
+            Some(special) => return Ok(Self::Special(special, None)),
+            None => {}
         }
         let statements = sql::statements(text)?;
         match &statements[..] {
@@ -172,13 +189,15 @@ impl Prepared {
 }
 
 impl Portal {
-    pub fn new(prepared: &Prepared, parameters: Parameters, formats: Vec<i16>) -> Result<Self> {
+    pub fn new(prepared: &Prepared, parameters: Parameters, formats: Vec<i16>) -> Self {
         let state = match prepared {
             Prepared::Empty => State::Empty,
-            Prepared::Special(special) => State::Special(special.clone()),
+            Prepared::Special(special, query) => {
+                State::Special(special.clone(), query.clone().map(|query| (query, parameters)))
+            }
             Prepared::Statement(statement) => State::Ready(Arc::clone(statement), parameters),
         };
-        Ok(Self { state, formats, holds: false, is_cursor: false })
+        Self { state, formats, holds: false }
     }
 
     /// Names and types of the rows, if it was started.
@@ -186,7 +205,7 @@ impl Portal {
         match &self.state {
             State::Open(rows, _) => Some(rows.header()),
             State::Done(header) => Some(header),
-            State::Empty | State::Special(_) | State::Ready(..) => None,
+            State::Empty | State::Special(..) | State::Ready(..) => None,
         }
     }
 
@@ -271,10 +290,7 @@ impl Client {
         if self.portals.len() >= KEPT_MAX {
             return Ok(Err(too_many("portals")));
         }
-        let count = match &prepared {
-            Prepared::Statement(statement) => statement.parameters.len(),
-            Prepared::Empty | Prepared::Special(_) => 0,
-        };
+        let count = prepared.statement().map_or(0, |statement| statement.parameters.len());
         if bind.values.len() != count {
             let message = format!(
                 "bind message supplies {} parameters, but the statement requires {count}",
@@ -286,17 +302,17 @@ impl Client {
             Ok(formats) => formats,
             Err(error) => return Ok(Err(error)),
         };
-        let parameters = match &prepared {
-            Prepared::Statement(statement) if count > 0 => {
+        let parameters = match prepared.statement() {
+            Some(statement) if count > 0 => {
                 let values: Vec<Option<Vec<u8>>> =
                     bind.values.iter().map(|value| value.map(<[u8]>::to_vec)).collect();
                 let statement = Arc::clone(statement);
                 self.work(move |call| values_of(call, &statement, &formats, &values)).await?
             }
-            Prepared::Empty | Prepared::Special(_) | Prepared::Statement(_) => Ok(Parameters::default()),
+            Some(_) | None => Ok(Parameters::default()),
         };
         let portal =
-            parameters.and_then(|parameters| Portal::new(&prepared, parameters, bind.result_formats.clone()));
+            parameters.map(|parameters| Portal::new(&prepared, parameters, bind.result_formats.clone()));
         Ok(portal.map(|portal| {
             self.portals.insert(bind.portal.to_string(), portal);
             message::write(&mut self.wire.output, b'2', |_| ());
@@ -321,7 +337,11 @@ impl Client {
         let Some(prepared) = self.statements.get(name).cloned() else { return Ok(Err(no_statement(name))) };
         let (numbers, columns) = match prepared {
             Prepared::Empty => (Vec::new(), Ok(None)),
-            Prepared::Special(special) => (Vec::new(), Ok(special.fields(&self.portals, &[]))),
+            Prepared::Special(special, query) => {
+                let numbers =
+                    |query: Arc<Statement>| query.parameters.iter().map(|(number, _)| *number).collect();
+                (query.map_or(Vec::new(), numbers), Ok(special.fields(&self.portals, &[])))
+            }
             Prepared::Statement(statement) => {
                 let numbers = statement.parameters.iter().map(|(number, _)| *number).collect();
                 let described = self
@@ -361,12 +381,12 @@ impl Client {
                     Err(error) => return Ok(Err(error)),
                 }
             }
-            State::Ready(..) | State::Empty | State::Special(_) | State::Open(..) | State::Done(_) => portal,
+            State::Ready(..) | State::Empty | State::Special(..) | State::Open(..) | State::Done(_) => portal,
         };
         let formats = portal.formats.clone();
         let fields = match &portal.state {
             State::Empty => Ok(None),
-            State::Special(special) => {
+            State::Special(special, _) => {
                 formats_of(&formats, special.fields(&self.portals, &[]).map_or(0, |fields| fields.len()))
                     .map(|formats| special.fields(&self.portals, &formats))
             }
@@ -399,11 +419,11 @@ impl Client {
 
     /// Starts a portal that was not.
     pub async fn opened(&mut self, portal: Portal) -> io::Result<Result<Portal>> {
-        let Portal { state, formats, holds, is_cursor } = portal;
+        let Portal { state, formats, holds } = portal;
         let (statement, parameters) = match state {
             State::Ready(statement, parameters) => (statement, parameters),
-            State::Empty | State::Special(_) | State::Open(..) | State::Done(_) => {
-                return Ok(Ok(Portal { state, formats, holds, is_cursor }));
+            State::Empty | State::Special(..) | State::Open(..) | State::Done(_) => {
+                return Ok(Ok(Portal { state, formats, holds }));
             }
         };
         let opened = self
@@ -416,7 +436,7 @@ impl Client {
                 let cursor = inlay::Cursor::new(call.connection.clone(), first, rest);
                 let given = formats_of(&formats, cursor.types().len())?;
                 let state = State::Open(Rows::new(cursor, given, look), Some(statement));
-                Ok(Portal { state, formats, holds, is_cursor })
+                Ok(Portal { state, formats, holds })
             })
             .await?;
         Ok(opened)
@@ -426,7 +446,7 @@ impl Client {
         let Some(portal) = self.portals.remove(name) else { return Ok(Err(no_portal(name))) };
         let command = match &portal.state {
             State::Ready(statement, _) | State::Open(_, Some(statement)) => statement.command(),
-            State::Empty | State::Special(_) | State::Open(_, None) | State::Done(_) => Command::Empty,
+            State::Empty | State::Special(..) | State::Open(_, None) | State::Done(_) => Command::Empty,
         };
         if self.has_failed && !ends_failed(command) {
             write_in_failed(&mut self.wire.output);
@@ -444,11 +464,14 @@ impl Client {
                 self.portals.insert(name.to_string(), portal);
                 return Ok(Ok(()));
             }
-            State::Special(special) => {
-                let special = special.clone();
+            State::Special(special, query) => {
+                let (special, query) = (special.clone(), query.clone());
+                let query = query.map(|(query, parameters)| {
+                    Portal::new(&Prepared::Statement(query), parameters, Vec::new())
+                });
                 let columns = special.fields(&self.portals, &[]).map_or(0, |fields| fields.len());
                 let outcome = match formats_of(&portal.formats, columns) {
-                    Ok(formats) => self.special(special, Some(&formats)).await?,
+                    Ok(formats) => self.special(special, Some(&formats), query).await?,
                     Err(error) => Err(error),
                 };
                 return Ok(outcome.map(|tag| message::write_complete(&mut self.wire.output, &tag)));

@@ -294,6 +294,24 @@ pub fn write_failure(out: &mut Vec<u8>, failure: &Failure<'_>) {
     });
 }
 
+/// Codes of PostgreSQL's for what this door says itself: the engine's errors have their own.
+const OWN_CODES: &[(&str, &str, &str)] = &[
+    ("protocol violation: ", "", "08P01"),
+    ("COPY from stdin failed: ", "", "57014"),
+    ("prepared statement \"", "\" does not exist", "26000"),
+    ("portal \"", "\" does not exist", "34000"),
+    ("cursor \"", "\" does not exist", "34000"),
+    ("prepared statement \"", "\" already exists", "42P05"),
+    ("portal \"", "\" already exists", "42P03"),
+    ("cursor \"", "\" already exists", "42P03"),
+];
+
+/// The code of an error with a message.
+fn code_of<'a>(error: &'a Error, message: &str) -> &'a str {
+    let own = OWN_CODES.iter().find(|(start, end, _)| message.starts_with(start) && message.ends_with(end));
+    own.map_or(error.sqlstate(), |(_, _, code)| code)
+}
+
 /// An error of the engine's.
 pub fn write_error(out: &mut Vec<u8>, severity: Severity, error: &Error) {
     let (message, detail, hint) = (error.message(), error.detail(), error.hint());
@@ -303,7 +321,7 @@ pub fn write_error(out: &mut Vec<u8>, severity: Severity, error: &Error) {
         out,
         &Failure {
             severity,
-            code: error.sqlstate(),
+            code: code_of(error, &message),
             message: &message,
             detail: detail.as_deref(),
             hint: hint.as_deref(),
@@ -358,6 +376,33 @@ mod tests {
             }
             let longer: Vec<u8> = body.iter().copied().chain([0]).collect();
             assert!(read(kind, &longer).is_err());
+        }
+    }
+
+    /// Whatever comes, nothing panics.
+    #[test]
+    fn mutated_messages_are_read_or_refused() {
+        let mut seed = 0x9e37_79b9_7f4a_7c15u64;
+        let mut random = || {
+            seed ^= seed << 13;
+            seed ^= seed >> 7;
+            seed ^= seed << 17;
+            seed as usize
+        };
+        let mut parse = b"s\0SELECT $1\0".to_vec();
+        parse.extend([0, 1, 0, 0, 0, 23]);
+        let seeds = [bind_message(), parse, b"Sx\0".to_vec(), b"p\0\0\0\0\x05".to_vec()];
+        for _ in 0..100_000 {
+            let mut body = seeds[random() % seeds.len()].clone();
+            for _ in 0..1 + random() % 4 {
+                let at = random() % body.len();
+                match random() % 3 {
+                    0 => body[at] = random() as u8,
+                    1 => body.truncate(at.max(1)),
+                    _ => body.insert(at, random() as u8),
+                }
+            }
+            let _ = read(b"QPBDECFf?"[random() % 9], &body);
         }
     }
 

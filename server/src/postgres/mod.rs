@@ -2,7 +2,7 @@
 //!
 //! - [`startup`]: encryption, login, settings to begin with. [`message`]: messages in and out, [`types`], [`encode`], [`decode`]: values.
 //! - [`query`]: the simple protocol. [`extended`]: statements, portals. [`rows`]: answers in pieces. [`copy`]: COPY from and to the client.
-//! - [`special`]: what PostgreSQL's clients say and the engine does not: cursors, SHOW of what it has no setting for, DISCARD.
+//! - [`special`]: what PostgreSQL's clients say and the engine does not: cursors, SHOW of what it has no setting for, DISCARD; [`spelling`].
 //!
 //! A client is a task, which holds a [`Client`]. What the engine does for it is done by [`crate::session::Session::run`]; meanwhile the socket is
 //! heard, so that a client that goes ends its statement. A transaction in which a statement failed takes nothing but its end, as PostgreSQL has it,
@@ -17,6 +17,7 @@ mod query;
 mod rows;
 mod scan;
 mod special;
+mod spelling;
 mod startup;
 mod types;
 
@@ -159,7 +160,7 @@ impl Client {
             return Ok(Flow::On);
         }
         match message {
-            Frontend::Query(sql) => self.simple(sql.to_string()).await?,
+            Frontend::Query(sql) => self.simple(spelling::respelled(sql).into_owned()).await?,
             Frontend::Terminate => return Ok(Flow::Over),
             Frontend::Flush => self.wire.flush().await?,
             Frontend::Sync => {
@@ -170,7 +171,7 @@ impl Client {
                 self.ready();
             }
             Frontend::Parse { name, sql, types } => {
-                let outcome = self.parse(name, sql, types).await?;
+                let outcome = self.parse(name, &spelling::respelled(sql), types).await?;
                 self.or_skip(outcome);
             }
             Frontend::Bind(bind) => {

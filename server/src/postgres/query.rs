@@ -33,7 +33,7 @@ impl Client {
         match Special::of(&text) {
             Ok(Some(_)) if self.has_failed => write_in_failed(&mut self.wire.output),
             Ok(Some(special)) => {
-                let outcome = self.special(special, None).await?;
+                let outcome = self.special(special, None, None).await?;
                 self.told(outcome);
             }
             Ok(None) => self.script(text).await?,

@@ -141,7 +141,7 @@ impl Rows {
             let most = STEP_ROWS.min(usize::try_from(left).unwrap_or(usize::MAX));
             let Some((batch, rows)) = self.cursor.peek(Some(&call.host), most)? else {
                 if let Form::Copied(layout, _) = &self.form {
-                    layout.write_foot(out);
+                    layout.write_foot(out, self.made == 0);
                 }
                 return Ok(true);
             };
@@ -150,7 +150,7 @@ impl Rows {
             match &self.form {
                 _ if self.is_skipped => {}
                 Form::Rows(formats) => write_rows(out, &chunk(), formats, &self.look)?,
-                Form::Copied(layout, _) => layout.write_rows(out, &chunk(), &self.look)?,
+                Form::Copied(layout, _) => layout.write_rows(out, &chunk(), &self.look, self.made == 0)?,
             }
             self.cursor.skip(count);
             self.made += count as u64;

@@ -7,7 +7,7 @@ use super::extended::{Portal, Prepared};
 use super::rows::fields_of;
 use super::scan::{Word, Words};
 use super::types::{oid, wire_type};
-use super::{Client, FIXED, Sent, message};
+use super::{Client, FIXED, SERVER_VERSION, Sent, message};
 use crate::session::Call;
 use inlay::types::LogicalType;
 use inlay::{Error, Parameters, Result, Value, sql};
@@ -35,6 +35,8 @@ pub enum Special {
     Discard,
     /// A setting that has one value.
     Show(&'static str, &'static str),
+    /// The version, as tools take it apart to know what they may ask.
+    Version,
     /// Nothing is done, as there is nothing that it could be about.
     Nothing(&'static str),
 }
@@ -79,6 +81,7 @@ impl Special {
                 return Err(Error::unsupported(format!("{first}: there are no notifications")));
             }
             "show" => shown(&mut words),
+            "select" => is_version(&mut words).then_some(Self::Version),
             _ => None,
         };
         Ok(special)
@@ -92,6 +95,7 @@ impl Special {
     ) -> Option<Vec<message::Field>> {
         match self {
             Self::Show(name, _) => Some(fields_of(&[name.to_string()], &[LogicalType::Varchar], formats)),
+            Self::Version => Some(fields_of(&["version".to_string()], &[LogicalType::Varchar], formats)),
             Self::Fetch { name, sends: true, .. } => {
                 let header = portals.get(name)?.header()?;
                 Some(fields_of(header.names(), header.types(), formats))
@@ -169,6 +173,14 @@ fn fetch(words: &mut Words<'_>, sends: bool) -> Result<Special> {
     Ok(Special::Fetch { name, rows, sends })
 }
 
+/// Whether nothing but `version()` is asked for, behind SELECT.
+fn is_version(words: &mut Words<'_>) -> bool {
+    if words.takes("pg_catalog") && !words.takes_sign('.') {
+        return false;
+    }
+    words.takes("version") && words.takes_sign('(') && words.takes_sign(')') && words.is_over()
+}
+
 /// SHOW of a setting that never changes.
 fn shown(words: &mut Words<'_>) -> Option<Special> {
     let name = words.name().ok()?;
@@ -192,10 +204,24 @@ impl Client {
         &mut self,
         special: Special,
         formats: Option<&[Format]>,
+        query_portal: Option<Portal>,
     ) -> io::Result<Result<String>> {
         match special {
             Special::Copy(copy) => self.copy(copy).await,
-            Special::Declare { name, query, holds } => self.declare(name, query, holds).await,
+            Special::Declare { name, query, holds } => {
+                // In the simple protocol, it was not read before.
+                let portal = match query_portal {
+                    Some(portal) => Ok(portal),
+                    None => {
+                        let prepared = self.work(move |call| Prepared::read(call, &query, &[])).await?;
+                        prepared.map(|prepared| Portal::new(&prepared, Parameters::default(), Vec::new()))
+                    }
+                };
+                match portal {
+                    Ok(portal) => self.declare(name, portal, holds).await,
+                    Err(error) => Ok(Err(error)),
+                }
+            }
             Special::Fetch { name, rows, sends } => self.fetch(&name, rows, sends, formats).await,
             Special::CloseCursor(Some(name)) => {
                 let is_known = self.portals.remove(&name).is_some();
@@ -219,44 +245,43 @@ impl Client {
                 Ok(reset.map(|()| "DISCARD ALL".to_string()))
             }
             Special::Show(name, value) => {
-                if formats.is_none() {
-                    let fields = fields_of(&[name.to_string()], &[LogicalType::Varchar], &[]);
-                    if let Err(error) = message::write_row_description(&mut self.wire.output, &fields) {
-                        return Ok(Err(error));
-                    }
-                }
-                message::write(&mut self.wire.output, b'D', |out| {
-                    out.extend(1i16.to_be_bytes());
-                    out.extend((value.len() as i32).to_be_bytes());
-                    out.extend_from_slice(value.as_bytes());
-                });
-                Ok(Ok("SHOW".to_string()))
+                Ok(self.one_text(name, value, formats.is_none()).map(|()| "SHOW".to_string()))
+            }
+            Special::Version => {
+                let version = format!("PostgreSQL {SERVER_VERSION} (Inlay {})", env!("CARGO_PKG_VERSION"));
+                Ok(self.one_text("version", &version, formats.is_none()).map(|()| "SELECT 1".to_string()))
             }
             Special::Nothing(tag) => Ok(Ok(tag.to_string())),
         }
     }
 
-    async fn declare(&mut self, name: String, query: String, holds: bool) -> io::Result<Result<String>> {
+    /// Sends a row of one text, and how its column is called where that was not said before.
+    fn one_text(&mut self, name: &str, value: &str, is_described: bool) -> Result<()> {
+        if is_described {
+            let fields = fields_of(&[name.to_string()], &[LogicalType::Varchar], &[]);
+            message::write_row_description(&mut self.wire.output, &fields)?;
+        }
+        message::write(&mut self.wire.output, b'D', |out| {
+            out.extend(1i16.to_be_bytes());
+            out.extend((value.len() as i32).to_be_bytes());
+            out.extend_from_slice(value.as_bytes());
+        });
+        Ok(())
+    }
+
+    /// Makes a cursor of a statement with its values.
+    async fn declare(&mut self, name: String, query: Portal, holds: bool) -> io::Result<Result<String>> {
         if !holds && !self.session.in_transaction() {
             let message = "DECLARE CURSOR can only be used in transaction blocks".to_string();
-            return Ok(Err(Error::TransactionState { message }
-                .with_hint("BEGIN opens one; a cursor WITH HOLD needs none")));
+            let hint = "BEGIN opens one; a cursor WITH HOLD needs none";
+            return Ok(Err(Error::TransactionState { message }.with_hint(hint)));
         }
         if self.portals.contains_key(&name) {
             return Ok(Err(Error::Duplicate { kind: "cursor", name }));
         }
-        let prepared = match self.work(move |call| Prepared::read(call, &query, &[])).await? {
-            Ok(prepared) => prepared,
-            Err(error) => return Ok(Err(error)),
-        };
-        let mut portal = match Portal::new(&prepared, Parameters::default(), Vec::new()) {
-            Ok(portal) => portal,
-            Err(error) => return Ok(Err(error)),
-        };
-        portal.holds = holds;
-        portal.is_cursor = true;
-        Ok(match self.opened(portal).await? {
-            Ok(portal) => {
+        Ok(match self.opened(query).await? {
+            Ok(mut portal) => {
+                portal.holds = holds;
                 self.portals.insert(name, portal);
                 Ok("DECLARE CURSOR".to_string())
             }

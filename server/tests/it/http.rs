@@ -201,7 +201,7 @@ fn passwords_are_asked_for() {
     client.startup(&[("user", "ann"), ("database", "memory")]);
     let (kind, body) = client.receive().unwrap();
     assert_eq!((kind, &body[..]), (b'R', &b"\0\0\0\x0aSCRAM-SHA-256\0\0"[..]));
-    client.send(b'p', b"SCRAM-SHA-256\0\0\0\0\x0fn,,n=,r=aaaaaaaa");
+    client.send(b'p', b"SCRAM-SHA-256\0\0\0\0\x10n,,n=,r=aaaaaaaa");
     let (_, body) = client.receive().unwrap();
     assert!(crate::support::text(&body[4..]).starts_with("r=aaaaaaaa"));
     client.send(b'p', b"c=biws,r=x,p=AAAA");

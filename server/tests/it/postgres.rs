@@ -154,7 +154,7 @@ fn settings_of_drivers_are_taken() {
         "SET extra_float_digits = 3",
         "SET client_min_messages TO warning",
         "SET standard_conforming_strings = on",
-        "SET search_path = main, public",
+        "SET search_path = main",
         "SET statement_timeout = 0",
         "RESET ALL",
         "DISCARD ALL",

@@ -192,13 +192,16 @@ pub(super) const VIEWS: &[(&str, &str, &str)] = &[
         "pg_catalog",
         "pg_database",
         "SELECT database_oid AS oid, database_name AS datname, 10 AS datdba, 6 AS encoding, 'C' AS datcollate,
-                'C' AS datctype, true AS datallowconn, false AS datistemplate FROM inlay_databases()
+                'C' AS datctype, true AS datallowconn, false AS datistemplate, 'c' AS datlocprovider, CAST(NULL AS VARCHAR) AS daticulocale,
+                CAST(NULL AS VARCHAR) AS daticurules, CAST(NULL AS VARCHAR) AS datlocale, CAST(NULL AS VARCHAR) AS datcollversion, -1 AS datconnlimit,
+                0 AS datlastsysoid, 0 AS datfrozenxid, 0 AS datminmxid, 1663 AS dattablespace, CAST(NULL AS VARCHAR[]) AS datacl
+         FROM inlay_databases()
          WHERE NOT internal",
     ),
     (
         "pg_catalog",
         "pg_namespace",
-        "SELECT oid, schema_name AS nspname, 10 AS nspowner, CAST(NULL AS VARCHAR) AS nspacl
+        "SELECT oid, schema_name AS nspname, 10 AS nspowner, CAST(NULL AS VARCHAR[]) AS nspacl
          FROM inlay_schemas() WHERE database_name = current_database()",
     ),
     (
@@ -213,7 +216,7 @@ pub(super) const VIEWS: &[(&str, &str, &str)] = &[
                 check_constraint_count AS relchecks, false AS relhasoids, has_primary_key AS relhaspkey,
                 false AS relhasrules, false AS relhastriggers, false AS relhassubclass, false AS relrowsecurity,
                 false AS relforcerowsecurity, true AS relispopulated, 'd' AS relreplident, false AS relispartition,
-                CAST(NULL AS VARCHAR) AS relacl, CAST(NULL AS VARCHAR) AS reloptions,
+                CAST(NULL AS VARCHAR[]) AS relacl, CAST(NULL AS VARCHAR[]) AS reloptions,
                 CAST(NULL AS VARCHAR) AS relpartbound FROM inlay_tables()
          UNION ALL
          SELECT view_oid, view_name, schema_oid, 0, 0, 10, 0, 0, 0, 0, 0, 0, 0, false, false,
@@ -239,8 +242,8 @@ pub(super) const VIEWS: &[(&str, &str, &str)] = &[
                 column_default IS NOT NULL OR is_generated AS atthasdef, false AS atthasmissing,
                 CASE identity_generation WHEN 'ALWAYS' THEN 'a' WHEN 'BY DEFAULT' THEN 'd' ELSE '' END AS attidentity,
                 CASE WHEN is_generated THEN 's' ELSE '' END AS attgenerated, false AS attisdropped,
-                true AS attislocal, 0 AS attinhcount, 0 AS attcollation, CAST(NULL AS VARCHAR) AS attacl,
-                CAST(NULL AS VARCHAR) AS attoptions FROM inlay_columns()",
+                true AS attislocal, 0 AS attinhcount, 0 AS attcollation, CAST(NULL AS VARCHAR[]) AS attacl,
+                CAST(NULL AS VARCHAR[]) AS attoptions, CAST(NULL AS VARCHAR[]) AS attfdwoptions, '' AS attcompression FROM inlay_columns()",
     ),
     (
         "pg_catalog",
@@ -263,7 +266,8 @@ pub(super) const VIEWS: &[(&str, &str, &str)] = &[
                      WHEN 'BOOLEAN' THEN 'B' ELSE 'U' END AS typcategory,
                 false AS typispreferred, true AS typisdefined, ',' AS typdelim, 0 AS typrelid, 0 AS typelem,
                 0 AS typarray, 'textin' AS typinput, 'textout' AS typoutput, false AS typnotnull, 0 AS typbasetype,
-                -1 AS typtypmod, 0 AS typndims, 0 AS typcollation, CAST(NULL AS VARCHAR) AS typdefault
+                -1 AS typtypmod, 0 AS typndims, 0 AS typcollation, CAST(NULL AS VARCHAR) AS typdefault, CAST(NULL AS VARCHAR[]) AS typacl,
+                CAST(NULL AS VARCHAR) AS typdefaultbin, 'i' AS typalign, 'x' AS typstorage, 0 AS typsubscript, 'textrecv' AS typreceive
          FROM inlay_types() WHERE type_oid IS NOT NULL",
     ),
     (
@@ -276,7 +280,7 @@ pub(super) const VIEWS: &[(&str, &str, &str)] = &[
         "pg_catalog",
         "pg_index",
         "SELECT index_oid AS indexrelid, table_oid AS indrelid, 1 AS indnatts, 1 AS indnkeyatts,
-                is_unique AS indisunique, is_primary AS indisprimary, false AS indisexclusion, true AS indimmediate,
+                is_unique AS indisunique, false AS indnullsnotdistinct, is_primary AS indisprimary, false AS indisexclusion, true AS indimmediate,
                 false AS indisclustered, true AS indisvalid, false AS indcheckxmin, true AS indisready,
                 true AS indislive, false AS indisreplident, expressions AS indkey, CAST(NULL AS VARCHAR) AS indexprs,
                 CAST(NULL AS VARCHAR) AS indpred FROM inlay_indexes()",
@@ -302,7 +306,10 @@ pub(super) const VIEWS: &[(&str, &str, &str)] = &[
                 CASE delete_rule WHEN 'CASCADE' THEN 'c' WHEN 'SET NULL' THEN 'n' WHEN 'SET DEFAULT' THEN 'd'
                      ELSE 'a' END AS confdeltype,
                 's' AS confmatchtype, true AS conislocal, 0 AS coninhcount, false AS connoinherit,
-                constraint_column_indexes AS conkey, referenced_column_indexes AS confkey, expression AS conbin
+                CAST(list_transform(CAST(constraint_column_indexes AS BIGINT[]), lambda i: i + 1) AS SMALLINT[]) AS conkey,
+                CASE WHEN constraint_type = 'FOREIGN KEY'
+                     THEN CAST(list_transform(CAST(referenced_column_indexes AS BIGINT[]), lambda i: i + 1) AS SMALLINT[]) END AS confkey, expression AS conbin,
+                CAST(NULL AS VARCHAR[]) AS confdelsetcols, CAST(NULL AS VARCHAR[]) AS conexclop
          FROM inlay_constraints() c",
     ),
     (
@@ -362,34 +369,41 @@ pub(super) const VIEWS: &[(&str, &str, &str)] = &[
                 CASE stability WHEN 'VOLATILE' THEN 'v' WHEN 'STABLE' THEN 's' ELSE 'i' END AS provolatile,
                 's' AS proparallel, 0 AS pronargs, 0 AS pronargdefaults, return_type AS prorettype,
                 parameter_types AS proargtypes, parameters AS proargnames, macro_definition AS prosrc,
-                function_type = 'aggregate' AS proisagg FROM inlay_functions()",
+                function_type = 'aggregate' AS proisagg, CAST(NULL AS VARCHAR[]) AS proacl,
+                CAST(NULL AS VARCHAR[]) AS proconfig, 0 AS prosupport, CAST(NULL AS VARCHAR) AS proallargtypes, CAST(NULL AS VARCHAR) AS proargmodes,
+                CAST(NULL AS VARCHAR) AS prosqlbody FROM inlay_functions()",
     ),
     (
         "pg_catalog",
         "pg_am",
-        "SELECT * FROM (VALUES (2, 'heap', 't'), (403, 'btree', 'i')) t(oid, amname, amtype)",
+        "SELECT * FROM (VALUES (2, 'heap', 't', 0), (403, 'btree', 'i', 0)) t(oid, amname, amtype, amhandler)",
     ),
     (
         "pg_catalog",
         "pg_roles",
         "SELECT 10 AS oid, 'inlay' AS rolname, true AS rolsuper, true AS rolinherit, true AS rolcreaterole,
-                true AS rolcreatedb, true AS rolcanlogin, -1 AS rolconnlimit",
+                true AS rolcreatedb, true AS rolcanlogin, -1 AS rolconnlimit, CAST(NULL AS TIMESTAMPTZ) AS rolvaliduntil,
+                false AS rolreplication, true AS rolbypassrls, '********' AS rolpassword, CAST(NULL AS VARCHAR[]) AS rolconfig",
     ),
     (
         "pg_catalog",
         "pg_user",
-        "SELECT 'inlay' AS usename, 10 AS usesysid, true AS usecreatedb, true AS usesuper",
+        "SELECT 'inlay' AS usename, 10 AS usesysid, true AS usecreatedb, true AS usesuper, false AS userepl, true AS usebypassrls,
+                '********' AS passwd, CAST(NULL AS TIMESTAMPTZ) AS valuntil, CAST(NULL AS VARCHAR[]) AS useconfig",
     ),
     (
         "pg_catalog",
         "pg_tablespace",
-        "SELECT * FROM (VALUES (1663, 'pg_default', 10), (1664, 'pg_global', 10)) t(oid, spcname, spcowner)",
+        "SELECT * FROM (VALUES (1663, 'pg_default', 10, NULL::VARCHAR[], NULL::VARCHAR[]), (1664, 'pg_global', 10, NULL, NULL))
+                t(oid, spcname, spcowner, spcacl, spcoptions)",
     ),
     (
         "pg_catalog",
         "pg_collation",
-        "SELECT * FROM (VALUES (100, 'default'), (950, 'C'), (951, 'POSIX')) t(oid, collname)
-            UNION ALL SELECT 12000 + row_number() OVER (ORDER BY collname), collname FROM inlay_collations()",
+        "SELECT *, 11 AS collnamespace, 10 AS collowner, 'c' AS collprovider, true AS collisdeterministic, -1 AS collencoding,
+                CAST(NULL AS VARCHAR) AS collcollate, CAST(NULL AS VARCHAR) AS collctype, CAST(NULL AS VARCHAR) AS colliculocale
+         FROM (SELECT * FROM (VALUES (100, 'default'), (950, 'C'), (951, 'POSIX')) t(oid, collname)
+               UNION ALL SELECT 12000 + row_number() OVER (ORDER BY collname), collname FROM inlay_collations())",
     ),
     (
         "pg_catalog",
@@ -404,17 +418,140 @@ pub(super) const VIEWS: &[(&str, &str, &str)] = &[
     (
         "pg_catalog",
         "pg_inherits",
-        "SELECT 0 AS inhrelid, 0 AS inhparent, 0 AS inhseqno WHERE false",
+        "SELECT 0 AS inhrelid, 0 AS inhparent, 0 AS inhseqno, false AS inhdetachpending WHERE false",
     ),
     (
         "pg_catalog",
         "pg_trigger",
-        "SELECT 0 AS oid, 0 AS tgrelid, '' AS tgname WHERE false",
+        "SELECT 0 AS oid, 0 AS tgrelid, '' AS tgname, 0 AS tgparentid, 0 AS tgfoid, 0 AS tgtype, 'O' AS tgenabled, false AS tgisinternal,
+                0 AS tgconstrrelid, 0 AS tgconstrindid, 0 AS tgconstraint, false AS tgdeferrable, false AS tginitdeferred, 0 AS tgnargs,
+                '' AS tgattr, '' AS tgargs, '' AS tgqual, '' AS tgoldtable, '' AS tgnewtable WHERE false",
     ),
     (
         "pg_catalog",
         "pg_extension",
-        "SELECT 0 AS oid, '' AS extname, '' AS extversion WHERE false",
+        "SELECT 0 AS oid, '' AS extname, 10 AS extowner, 0 AS extnamespace, false AS extrelocatable, '' AS extversion WHERE false",
+    ),
+    (
+        "pg_catalog",
+        "pg_language",
+        "SELECT * FROM (VALUES (12, 'internal', 10, false, false), (14, 'sql', 10, true, true)) t(oid, lanname, lanowner, lanispl, lanpltrusted)",
+    ),
+    // What PostgreSQL has and nothing here is like: clients look whether there is any.
+    (
+        "pg_catalog",
+        "pg_auth_members",
+        "SELECT 0 AS roleid, 0 AS member, 0 AS grantor, false AS admin_option WHERE false",
+    ),
+    (
+        "pg_catalog",
+        "pg_cast",
+        "SELECT 0 AS oid, 0 AS castsource, 0 AS casttarget, 0 AS castfunc, '' AS castcontext, '' AS castmethod WHERE false",
+    ),
+    (
+        "pg_catalog",
+        "pg_conversion",
+        "SELECT 0 AS oid, '' AS conname, 0 AS connamespace WHERE false",
+    ),
+    (
+        "pg_catalog",
+        "pg_db_role_setting",
+        "SELECT 0 AS setdatabase, 0 AS setrole, CAST(NULL AS VARCHAR[]) AS setconfig WHERE false",
+    ),
+    (
+        "pg_catalog",
+        "pg_default_acl",
+        "SELECT 0 AS oid, 0 AS defaclrole, 0 AS defaclnamespace, '' AS defaclobjtype, CAST(NULL AS VARCHAR[]) AS defaclacl WHERE false",
+    ),
+    (
+        "pg_catalog",
+        "pg_event_trigger",
+        "SELECT 0 AS oid, '' AS evtname, '' AS evtevent, 0 AS evtowner, 0 AS evtfoid, '' AS evtenabled WHERE false",
+    ),
+    (
+        "pg_catalog",
+        "pg_foreign_data_wrapper",
+        "SELECT 0 AS oid, '' AS fdwname, 0 AS fdwowner, CAST(NULL AS VARCHAR[]) AS fdwoptions WHERE false",
+    ),
+    (
+        "pg_catalog",
+        "pg_foreign_server",
+        "SELECT 0 AS oid, '' AS srvname, 0 AS srvowner, 0 AS srvfdw, CAST(NULL AS VARCHAR[]) AS srvoptions WHERE false",
+    ),
+    (
+        "pg_catalog",
+        "pg_foreign_table",
+        "SELECT 0 AS ftrelid, 0 AS ftserver, CAST(NULL AS VARCHAR[]) AS ftoptions WHERE false",
+    ),
+    (
+        "pg_catalog",
+        "pg_opclass",
+        "SELECT 0 AS oid, 0 AS opcmethod, '' AS opcname, 0 AS opcnamespace, 0 AS opcintype, false AS opcdefault, 0 AS opcfamily WHERE false",
+    ),
+    (
+        "pg_catalog",
+        "pg_operator",
+        "SELECT 0 AS oid, '' AS oprname, 0 AS oprnamespace, 0 AS oprleft, 0 AS oprright, 0 AS oprresult, 0 AS oprcode WHERE false",
+    ),
+    (
+        "pg_catalog",
+        "pg_partitioned_table",
+        "SELECT 0 AS partrelid, '' AS partstrat, 0 AS partnatts, 0 AS partdefid, '' AS partattrs, '' AS partexprs WHERE false",
+    ),
+    (
+        "pg_catalog",
+        "pg_policy",
+        "SELECT 0 AS oid, '' AS polname, 0 AS polrelid, '' AS polcmd, false AS polpermissive, CAST(NULL AS BIGINT[]) AS polroles, '' AS polqual, '' AS polwithcheck WHERE false",
+    ),
+    (
+        "pg_catalog",
+        "pg_publication",
+        "SELECT 0 AS oid, '' AS pubname, 0 AS pubowner, false AS puballtables, false AS pubinsert, false AS pubupdate, false AS pubdelete, false AS pubtruncate, false AS pubviaroot WHERE false",
+    ),
+    (
+        "pg_catalog",
+        "pg_publication_namespace",
+        "SELECT 0 AS oid, 0 AS pnpubid, 0 AS pnnspid WHERE false",
+    ),
+    (
+        "pg_catalog",
+        "pg_publication_rel",
+        "SELECT 0 AS oid, 0 AS prpubid, 0 AS prrelid, '' AS prqual, CAST(NULL AS BIGINT[]) AS prattrs WHERE false",
+    ),
+    (
+        "pg_catalog",
+        "pg_range",
+        "SELECT 0 AS rngtypid, 0 AS rngsubtype, 0 AS rngmultitypid, 0 AS rngcollation, 0 AS rngsubopc, 0 AS rngcanonical, 0 AS rngsubdiff WHERE false",
+    ),
+    (
+        "pg_catalog",
+        "pg_rewrite",
+        "SELECT 0 AS oid, '' AS rulename, 0 AS ev_class, '' AS ev_type, '' AS ev_enabled, false AS is_instead WHERE false",
+    ),
+    (
+        "pg_catalog",
+        "pg_seclabel",
+        "SELECT 0 AS objoid, 0 AS classoid, 0 AS objsubid, '' AS provider, '' AS label WHERE false",
+    ),
+    (
+        "pg_catalog",
+        "pg_shdescription",
+        "SELECT 0 AS objoid, 'pg_database' AS classoid, '' AS description WHERE false",
+    ),
+    (
+        "pg_catalog",
+        "pg_statistic_ext",
+        "SELECT 0 AS oid, 0 AS stxrelid, '' AS stxname, 0 AS stxnamespace, 0 AS stxowner, -1 AS stxstattarget, CAST(NULL AS BIGINT[]) AS stxkeys, CAST(NULL AS VARCHAR[]) AS stxkind WHERE false",
+    ),
+    (
+        "pg_catalog",
+        "pg_subscription",
+        "SELECT 0 AS oid, '' AS subname, 0 AS subdbid, 0 AS subowner, false AS subenabled WHERE false",
+    ),
+    (
+        "pg_catalog",
+        "pg_user_mapping",
+        "SELECT 0 AS oid, 0 AS umuser, 0 AS umserver WHERE false",
     ),
 ];
 
@@ -429,6 +566,57 @@ const MACROS: &[(&str, &str)] = &[
     ("has_table_privilege", "(t, p) AS true, (u, t, p) AS true"),
     ("has_column_privilege", "(t, c, p) AS true, (u, t, c, p) AS true"),
     ("has_database_privilege", "(d, p) AS true, (u, d, p) AS true"),
+    ("has_any_column_privilege", "(t, p) AS true, (u, t, p) AS true"),
+    ("has_function_privilege", "(f, p) AS true, (u, f, p) AS true"),
+    ("has_sequence_privilege", "(s, p) AS true, (u, s, p) AS true"),
+    ("has_tablespace_privilege", "(s, p) AS true, (u, s, p) AS true"),
+    ("has_type_privilege", "(t, p) AS true, (u, t, p) AS true"),
+    ("pg_has_role", "(r, p) AS true, (u, r, p) AS true"),
+    // How many bytes a table has is told by inlay_storage_info() alone.
+    ("pg_relation_size", "(relation) AS CAST(NULL AS BIGINT), (relation, fork) AS CAST(NULL AS BIGINT)"),
+    ("pg_table_size", "(relation) AS CAST(NULL AS BIGINT)"),
+    ("pg_total_relation_size", "(relation) AS CAST(NULL AS BIGINT)"),
+    ("pg_indexes_size", "(relation) AS CAST(NULL AS BIGINT)"),
+    ("pg_database_size", "(database) AS CAST(NULL AS BIGINT)"),
+    ("pg_tablespace_size", "(space) AS CAST(NULL AS BIGINT)"),
+    ("pg_tablespace_location", "(space) AS ''"),
+    ("pg_client_encoding", "() AS 'UTF8'"),
+    ("getdatabaseencoding", "() AS 'UTF8'"),
+    ("pg_char_to_encoding", "(name) AS 6"),
+    ("pg_collation_is_visible", "(oid) AS true"),
+    ("pg_operator_is_visible", "(oid) AS true"),
+    ("pg_statistics_obj_is_visible", "(oid) AS true"),
+    ("pg_relation_is_publishable", "(relation) AS false"),
+    ("pg_get_partkeydef", "(oid) AS CAST(NULL AS VARCHAR)"),
+    ("pg_get_triggerdef", "(oid) AS CAST(NULL AS VARCHAR), (oid, pretty) AS CAST(NULL AS VARCHAR)"),
+    ("pg_get_ruledef", "(oid) AS CAST(NULL AS VARCHAR), (oid, pretty) AS CAST(NULL AS VARCHAR)"),
+    ("pg_get_statisticsobjdef_columns", "(oid) AS CAST(NULL AS VARCHAR)"),
+    ("pg_get_serial_sequence", "(relation, attribute) AS CAST(NULL AS VARCHAR)"),
+    ("shobj_description", "(oid, catalog) AS CAST(NULL AS VARCHAR)"),
+    (
+        "pg_get_function_result",
+        "(function) AS (SELECT min(f.return_type) FROM inlay_functions() f WHERE f.function_oid = function)",
+    ),
+    (
+        "pg_get_function_arguments",
+        "(function) AS (SELECT min(array_to_string(f.parameter_types, ', ')) FROM inlay_functions() f WHERE f.function_oid = function)",
+    ),
+    (
+        "pg_get_function_identity_arguments",
+        "(function) AS (SELECT min(array_to_string(f.parameter_types, ', ')) FROM inlay_functions() f WHERE f.function_oid = function)",
+    ),
+    (
+        "pg_get_functiondef",
+        "(function) AS (SELECT min(f.macro_definition) FROM inlay_functions() f WHERE f.function_oid = function)",
+    ),
+    ("pg_get_function_sqlbody", "(function) AS CAST(NULL AS VARCHAR)"),
+    ("regclass_name", "(relation) AS (SELECT min(c.relname) FROM pg_catalog.pg_class c WHERE c.oid = relation)"),
+    // A statement of nothing but this is SET; among other columns it may say again what holds, or what tunes another engine.
+    (
+        "set_config",
+        "(name, value, is_local) AS CASE WHEN lower(name) = 'jit' OR lower(current_setting(name)::VARCHAR) = lower(value) THEN value
+            ELSE error('set_config of ' || name || ' among other columns is not available; SET sets it') END",
+    ),
     ("pg_is_in_recovery", "() AS false"),
     ("pg_backend_pid", "() AS 0"),
     ("inet_server_addr", "() AS CAST(NULL AS VARCHAR)"),
@@ -440,7 +628,11 @@ const MACROS: &[(&str, &str)] = &[
         "(oid) AS (SELECT v.definition FROM inlay_views() v WHERE v.view_oid = oid),
          (oid, pretty) AS (SELECT v.definition FROM inlay_views() v WHERE v.view_oid = oid)",
     ),
-    ("pg_get_indexdef", "(oid) AS (SELECT i.sql FROM inlay_indexes() i WHERE i.index_oid = oid)"),
+    (
+        "pg_get_indexdef",
+        "(oid) AS (SELECT i.sql FROM inlay_indexes() i WHERE i.index_oid = oid),
+         (oid, number, pretty) AS (SELECT i.sql FROM inlay_indexes() i WHERE i.index_oid = oid)",
+    ),
     (
         "pg_get_constraintdef",
         "(oid) AS (SELECT c.constraint_text FROM inlay_constraints() c WHERE c.constraint_oid = oid),
@@ -471,6 +663,7 @@ const MACROS: &[(&str, &str)] = &[
 
 /// Table macros behind PRAGMA, SHOW and `pragma_...()`.
 const TABLE_MACROS: &[(&str, &str)] = &[
+    ("pg_partition_ancestors", "(relation) AS TABLE SELECT relation AS relid"),
     (
         "pragma_database_list",
         "() AS TABLE SELECT database_oid AS seq, database_name AS name, path AS file FROM inlay_databases()

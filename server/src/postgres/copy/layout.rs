@@ -159,7 +159,8 @@ impl Layout {
     /// Writes what stands in front of the rows.
     pub fn write_head(&self, out: &mut Vec<u8>, names: &[String]) {
         match (self.kind, self.header) {
-            (Kind::Binary, _) => message::write(out, b'd', |out| out.extend_from_slice(SIGNATURE)),
+            // It goes with the first row: clients take a message for a row.
+            (Kind::Binary, _) => {}
             (Kind::Text | Kind::Csv, Header::No) => {}
             (Kind::Text | Kind::Csv, Header::Yes | Header::Match) => message::write(out, b'd', |out| {
                 for (index, name) in names.iter().enumerate() {
@@ -170,10 +171,13 @@ impl Layout {
         }
     }
 
-    /// Writes what stands behind them.
-    pub fn write_foot(&self, out: &mut Vec<u8>) {
+    /// Writes what stands behind them; whether there were any says where the signature was.
+    pub fn write_foot(&self, out: &mut Vec<u8>, is_empty: bool) {
         if self.kind == Kind::Binary {
-            message::write(out, b'd', |out| out.extend((-1i16).to_be_bytes()));
+            message::write(out, b'd', |out| {
+                out.extend_from_slice(if is_empty { SIGNATURE } else { &[] });
+                out.extend((-1i16).to_be_bytes());
+            });
         }
     }
 
@@ -220,8 +224,8 @@ impl Layout {
         }
     }
 
-    /// Writes rows, each as a message.
-    pub fn write_rows(&self, out: &mut Vec<u8>, chunk: &Chunk, look: &Look) -> Result<()> {
+    /// Writes rows, each as a message; `is_first` if none were written before.
+    pub fn write_rows(&self, out: &mut Vec<u8>, chunk: &Chunk, look: &Look, is_first: bool) -> Result<()> {
         let count = message::field_count(chunk.column_count())?;
         let columns =
             (0..chunk.column_count()).map(|index| chunk.column(index)).collect::<Result<Vec<_>>>()?;
@@ -231,6 +235,7 @@ impl Layout {
             let start = out.len();
             message::write(out, b'd', |out| {
                 if self.kind == Kind::Binary {
+                    out.extend_from_slice(if is_first && row == 0 { SIGNATURE } else { &[] });
                     out.extend(count.to_be_bytes());
                 }
                 for (index, column) in columns.iter().enumerate() {
