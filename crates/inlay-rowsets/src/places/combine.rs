@@ -1,10 +1,9 @@
 //! Two chunks made one, form by form. Where the result can be large, words are combined; where one side is a list, its places are
 //! looked up in the other.
 
-use super::chunk::{Chunk, Run, words_of};
+use super::chunk::{CHUNK, Chunk, Run, words_of};
 use super::words;
 use crate::search::advance;
-use inlay_types::multiversion;
 
 /// A list so many times as long as the other is searched, not read.
 const MUCH_LONGER: usize = 32;
@@ -151,82 +150,81 @@ fn by_length<'a>(left: &'a [u16], right: &'a [u16]) -> (&'a [u16], &'a [u16]) {
     if left.len() <= right.len() { (left, right) } else { (right, left) }
 }
 
+/// How two lists are met.
+enum Meeting {
+    /// Of one that is much shorter, each place is searched in the other.
+    Search,
+    /// Two short ones are read side by side.
+    Merge,
+    /// Of others, the shorter one's bits are set, and looked at for each place of the other: no step waits for the one before.
+    Bits,
+}
+
+/// Places of two lists from which on bits are worth their memory, which has to be cleared first.
+const BITS_MIN: usize = 256;
+
+fn meeting(short: &[u16], long: &[u16]) -> Meeting {
+    if long.len() > MUCH_LONGER * short.len() {
+        Meeting::Search
+    } else if short.len() + long.len() < BITS_MIN {
+        Meeting::Merge
+    } else {
+        Meeting::Bits
+    }
+}
+
+fn bits_of(list: &[u16]) -> [u64; CHUNK / 64] {
+    let mut bits = [0; CHUNK / 64];
+    list.iter().for_each(|place| words::set(&mut bits, *place));
+    bits
+}
+
 fn common(left: &[u16], right: &[u16]) -> Vec<u16> {
     let (short, long) = by_length(left, right);
-    if long.len() > MUCH_LONGER * short.len() {
-        let mut missing = not_in_list(long);
-        return filtered(short, |place| !missing(place));
-    }
-    // One more, as each place is written before it is known to stay.
-    let mut out = vec![0; short.len() + 1];
-    let count = common_into(short, long, &mut out);
-    out.truncate(count);
-    out
-}
-
-/// Places of a list that are compared with as many of another at once.
-const LANES: usize = 16;
-
-/// Which of the places are among the others: 1, else 0. Compared all with all, which is a few instructions.
-#[inline(always)]
-fn hits(places: &[u16; LANES], others: &[u16; LANES]) -> [u16; LANES] {
-    let mut hits = [0; LANES];
-    for other in others {
-        hits.iter_mut().zip(places).for_each(|(hit, place)| *hit |= u16::from(place == other));
-    }
-    hits
-}
-
-multiversion! {
-    fn common_into[](left: &[u16], right: &[u16], out: &mut [u16]) -> usize {
-        let (mut at, mut beside, mut count) = (0, 0, 0);
-        while let (Some(a), Some(b)) = (left[at..].first_chunk(), right[beside..].first_chunk()) {
-            let hits = hits(a, b);
-            if hits != [0; LANES] {
-                for (place, hit) in a.iter().zip(hits) {
-                    out[count] = *place;
-                    count += usize::from(hit);
-                }
-            }
-            // What is smaller than all that comes there has met whatever it could meet.
-            at += LANES * usize::from(a[LANES - 1] <= b[LANES - 1]);
-            beside += LANES * usize::from(b[LANES - 1] <= a[LANES - 1]);
+    match meeting(short, long) {
+        Meeting::Search => {
+            let mut missing = not_in_list(long);
+            filtered(short, |place| !missing(place))
         }
-        while at < left.len() && beside < right.len() {
-            let (a, b) = (left[at], right[beside]);
-            out[count] = a;
-            count += usize::from(a == b);
-            at += usize::from(a <= b);
-            beside += usize::from(b <= a);
+        Meeting::Merge => {
+            let mut out = Vec::with_capacity(short.len());
+            for_each_common(short, long, |place| out.push(place));
+            out
         }
-        count
+        Meeting::Bits => {
+            let bits = bits_of(short);
+            filtered(long, |place| words::is_set(&bits, place))
+        }
     }
 }
 
 fn count_common(left: &[u16], right: &[u16]) -> u32 {
     let (short, long) = by_length(left, right);
-    if long.len() > MUCH_LONGER * short.len() {
-        let mut missing = not_in_list(long);
-        return short.iter().map(|place| u32::from(!missing(*place))).sum();
+    let mut count = 0;
+    match meeting(short, long) {
+        Meeting::Search => {
+            let mut missing = not_in_list(long);
+            short.iter().for_each(|place| count += u32::from(!missing(*place)));
+        }
+        Meeting::Merge => for_each_common(short, long, |_| count += 1),
+        Meeting::Bits => {
+            let bits = bits_of(short);
+            long.iter().for_each(|place| count += u32::from(words::is_set(&bits, *place)));
+        }
     }
-    count_by_lanes(short, long)
+    count
 }
 
-multiversion! {
-    fn count_by_lanes[](left: &[u16], right: &[u16]) -> u32 {
-        let (mut at, mut beside, mut count) = (0, 0, 0);
-        while let (Some(a), Some(b)) = (left[at..].first_chunk(), right[beside..].first_chunk()) {
-            count += hits(a, b).iter().map(|hit| u32::from(*hit)).sum::<u32>();
-            at += LANES * usize::from(a[LANES - 1] <= b[LANES - 1]);
-            beside += LANES * usize::from(b[LANES - 1] <= a[LANES - 1]);
+#[inline]
+fn for_each_common(left: &[u16], right: &[u16], mut visit: impl FnMut(u16)) {
+    let (mut at, mut beside) = (0, 0);
+    while at < left.len() && beside < right.len() {
+        let (a, b) = (left[at], right[beside]);
+        if a == b {
+            visit(a);
         }
-        while at < left.len() && beside < right.len() {
-            let (a, b) = (left[at], right[beside]);
-            count += u32::from(a == b);
-            at += usize::from(a <= b);
-            beside += usize::from(b <= a);
-        }
-        count
+        at += usize::from(a <= b);
+        beside += usize::from(b <= a);
     }
 }
 
