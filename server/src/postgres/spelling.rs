@@ -7,6 +7,7 @@
 //! | `COLLATE pg_catalog.default` | nothing: it is the one that holds anyway |
 //! | `c.oid::pg_catalog.regclass` | `regclass_name(c.oid)` |
 //! | `t.typelem::pg_catalog.regtype` | `format_type(t.typelem,NULL)` |
+//! | `'pg_catalog.pg_class'::pg_catalog.regclass` | `1259`, its number in PostgreSQL |
 //! | `x::pg_catalog.text` | `x::text` |
 
 use std::borrow::Cow;
@@ -90,12 +91,28 @@ fn cast(text: &mut [char], at: usize) -> usize {
     let start = at - column;
     let is_column = column > 0 && !text[start].is_ascii_digit() && text[start] != '.';
     let call = CALLS.iter().find(|(ty, ..)| word == ty.len() && starts(text, at + HEAD, ty));
+    // The catalog's own table, of which others say what they are about by its number.
+    const CLASSES: &str = "'pg_catalog.pg_class'";
+    if word == "regclass".len() && at >= CLASSES.len() && starts(text, at - CLASSES.len(), CLASSES) {
+        text[at - CLASSES.len()..end].fill(' ');
+        let number = at - CLASSES.len();
+        text[number..number + 4].copy_from_slice(&['1', '2', '5', '9']);
+        return end;
+    }
     match call.filter(|_| is_column) {
         Some((_, head, tail)) => {
             let call: Vec<char> =
                 head.chars().chain(text[start..at].iter().copied()).chain(tail.chars()).collect();
             text[start..end].fill(' ');
             text[start..start + call.len()].copy_from_slice(&call);
+        }
+        // Of those that have no function, the number is what there is.
+        None if ["regnamespace", "regproc", "regrole"]
+            .iter()
+            .any(|ty| word == ty.len() && starts(text, at + HEAD, ty)) =>
+        {
+            text[at + 2..end].fill(' ');
+            text[at + 2..at + 6].copy_from_slice(&['t', 'e', 'x', 't']);
         }
         // Of a text, the engine knows it.
         None => text[at + 2..at + HEAD].fill(' '),
@@ -125,6 +142,8 @@ mod tests {
                 "SELECT 'x::pg_catalog.text é' -- pg_catalog. OPERATOR(pg_catalog.~)",
             ),
             ("/* ::pg_catalog.text */ 1::pg_catalog.text", "/* ::pg_catalog.text */ 1:: text"),
+            ("d.classid='pg_catalog.pg_class'::pg_catalog.regclass AND", "d.classid=1259 AND"),
+            ("stxnamespace::pg_catalog.regnamespace::pg_catalog.text", "stxnamespace::text :: text"),
             ("CAST('a' AS pg_catalog.text)", "CAST('a' AS text)"),
             ("pg_catalog.version()", "pg_catalog.version()"),
             ("operator(pg_catalog.", "operator(pg_catalog."),
