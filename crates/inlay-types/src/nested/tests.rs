@@ -417,9 +417,10 @@ fn fields_of_many_rows_are_those_of_each() {
         let value = |row: usize| {
             let kind = row / stretch % 4;
             let text = if kind == 1 { String::new() } else { "x".repeat(row % 23 + 5) };
-            let number = if kind == 2 && row % 3 == 0 { Value::Null } else { Value::BigInt(row as i64 * 77) };
+            let number =
+                if kind == 2 && row.is_multiple_of(3) { Value::Null } else { Value::BigInt(row as i64 * 77) };
             let values = vec![Value::Varchar(text), number, Value::SmallInt(row as i16)];
-            if kind == 3 && row % 2 == 0 {
+            if kind == 3 && row.is_multiple_of(2) {
                 Value::Null
             } else {
                 Value::Struct { fields: fields.clone(), values }
