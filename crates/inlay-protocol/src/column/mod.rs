@@ -78,7 +78,9 @@ impl Encoding {
             9 => Self::Struct,
             10 => Self::Union,
             11.. => {
-                return Err(WireError::malformed(format!("encoding {number}, which version 1 does not have")));
+                return Err(WireError::malformed(format!(
+                    "encoding {number}, which version 1 does not have"
+                )));
             }
         })
     }
