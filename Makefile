@@ -65,7 +65,7 @@ RUST_SOURCES := $(shell find crates cli bindings -type f \( -name '*.rs' -o -nam
 PYTHON_SOURCES := $(shell find bindings/python/python -type f \( -name '*.py' -o -name '*.pyi' -o -name 'py.typed' \))
 
 .PHONY: setup demo shell test test-rust test-units test-alone test-it test-beside test-python test-c test-c-short test-sqlite test-adbc r test-r test-r-short quick sql python bench crash check check-python check-rust check-deep miri \
-	build-tests fuzz-sql fuzz-text fuzz-protocol fuzz-files fuzz-functions c install bench-c
+	build-tests fuzz-sql fuzz-text fuzz-protocol fuzz-files fuzz-functions c install bench-c bench-protocol
 .DELETE_ON_ERROR:
 
 # Packages are fetched while the engine is compiled.
@@ -202,6 +202,10 @@ bench-c:
 	$(BENCH_C) bindings/c/bench/scan.c -o target/c/scan -linlay
 	target/c/points $(ARGS)
 	target/c/scan $(SF)
+
+# lineitem over loopback by the client protocol, beside a plain socket of CSV, and bytes by each compression.
+bench-protocol:
+	cargo run --release --quiet -p inlay-protocol --example protocol -- $(SF)
 
 # Python's tools beside Clippy, which waits for one crate after the other.
 check:

@@ -36,7 +36,7 @@ fn connection(bytes: &[u8]) {
         return;
     }
     let mut columns = Vec::new();
-    while let Ok(Some((header, payload))) = reader.next() {
+    while let Ok(Some((header, payload))) = reader.read() {
         if header.kind == Kind::Chunk {
             let _ = ChunkReader::new(&payload, 1 << 20).and_then(|chunk| chunk.batch(&columns));
             continue;

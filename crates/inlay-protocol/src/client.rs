@@ -427,7 +427,7 @@ impl Inbound {
     }
 
     fn read_frame(&mut self) -> Outcome<()> {
-        let (header, payload) = self.reader.next()?.ok_or(WireError::Closed { reason: String::new() })?;
+        let (header, payload) = self.reader.read()?.ok_or(WireError::Closed { reason: String::new() })?;
         let FrameHeader { kind, stream, size: _ } = header;
         let limit = self.reader.limit();
         let arrived = match kind {

@@ -218,15 +218,18 @@ impl Askers {
     }
 }
 
+/// Keys and statements of sessions, by their numbers.
+type OpenSessions = HashMap<u64, ([u8; 16], Arc<Askers>)>;
+
 /// The sessions of a server, so that one connection can cancel what another one runs.
 #[derive(Default)]
 pub struct Sessions {
     next: AtomicU64,
-    open: Mutex<HashMap<u64, ([u8; 16], Arc<Askers>)>>,
+    open: Mutex<OpenSessions>,
 }
 
 impl Sessions {
-    fn lock(&self) -> MutexGuard<'_, HashMap<u64, ([u8; 16], Arc<Askers>)>> {
+    fn lock(&self) -> MutexGuard<'_, OpenSessions> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

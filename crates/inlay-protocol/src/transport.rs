@@ -47,7 +47,7 @@ impl<R: Read> FrameReader<R> {
     }
 
     /// The next frame; `None` when the other end closed the connection between two frames.
-    pub fn next(&mut self) -> Result<Option<(FrameHeader, Buffer)>> {
+    pub fn read(&mut self) -> Result<Option<(FrameHeader, Buffer)>> {
         let failed = |error| WireError::io("reading a frame", error);
         if self.source.fill_buf().map_err(failed)?.is_empty() {
             return Ok(None);
@@ -74,7 +74,7 @@ impl<R: Read> FrameReader<R> {
 
     /// The next frame, which is there and no chunk.
     pub fn expect(&mut self) -> Result<(FrameHeader, Frame)> {
-        let (header, payload) = self.next()?.ok_or(WireError::Closed { reason: String::new() })?;
+        let (header, payload) = self.read()?.ok_or(WireError::Closed { reason: String::new() })?;
         if header.kind == Kind::Chunk {
             return Err(WireError::malformed("rows where none are expected"));
         }

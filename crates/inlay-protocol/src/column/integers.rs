@@ -44,8 +44,17 @@ pub(super) fn range<T: Integer>(values: &[T], validity: Option<&Bitmap>) -> Opti
     let mut valid = match validity {
         None => {
             let first = *values.first()?;
-            let least = values.iter().fold(first, |least, value| least.min(*value));
-            return Some((least, values.iter().fold(first, |most, value| most.max(*value))));
+            // Several at a time, none of which waits for another.
+            let (eights, rest) = values.as_chunks::<8>();
+            let (mut least, mut most) = ([first; 8], [first; 8]);
+            for eight in eights {
+                for lane in 0..8 {
+                    least[lane] = least[lane].min(eight[lane]);
+                    most[lane] = most[lane].max(eight[lane]);
+                }
+            }
+            let least = least.iter().chain(rest).fold(first, |least, value| least.min(*value));
+            return Some((least, most.iter().chain(rest).fold(first, |most, value| most.max(*value))));
         }
         Some(validity) => {
             values.iter().enumerate().filter(|(row, _)| validity.get(*row)).map(|(_, value)| *value)

@@ -4,7 +4,8 @@ use super::encode::{Column, encode_at, joined, validity_of};
 use super::{Effort, Encoding, HAS_MASK, HEADER};
 use crate::wire::pad;
 use crate::{Result, WireError, bits};
-use inlay_types::{LogicalType, Vector, VectorBuilder, VectorKind, limits};
+use inlay_types::view::INLINE_LIMIT;
+use inlay_types::{Buffer, LogicalType, Vector, VectorBuilder, VectorKind, View, limits};
 use std::collections::HashMap;
 
 /// Writes the texts of all parts.
@@ -63,22 +64,73 @@ fn plain(flat: &[Vector], flags: u8, column: Column<'_>) -> Result<()> {
             });
         }
     }
-    limits::grow_at_once(out, total)?;
-    for part in flat {
-        let heap = part.heap().buffers();
-        each_view(part, flags, |len, view| {
-            if len > 0 {
-                out.extend_from_slice(view.bytes(heap));
-            }
-        });
-    }
+    copy_texts(flat, flags, total, out)?;
     let encoding = if bits == 32 { Encoding::Offsets } else { Encoding::Lengths };
     column.end(encoding, flags, bits, count, total)
 }
 
+/// Appends the bytes of all texts, which are `total`. Those that lie one behind the other are copied at once; those that lie in their
+/// views are written with all bytes that a view has, of which the next text covers what is too much.
+fn copy_texts(flat: &[Vector], flags: u8, total: usize, out: &mut Vec<u8>) -> Result<()> {
+    let start = out.len();
+    limits::grow_at_once(out, total + INLINE_LIMIT)?;
+    out.resize(start + total + INLINE_LIMIT, 0);
+    let bytes = &mut out[start..];
+    let mut at = 0;
+    for part in flat {
+        let heap = part.heap().buffers();
+        let mut run = Run::default();
+        each_view(part, flags, |len, view| {
+            if len == 0 {
+                return;
+            }
+            if let Some(word) = view.short_word() {
+                bytes[at..at + INLINE_LIMIT].copy_from_slice(&word.to_le_bytes()[..INLINE_LIMIT]);
+            } else if !run.takes(view, at) {
+                run.copy(heap, bytes);
+                run = Run { buffer: view.buffer(), from: view.offset() as usize, len, target: at };
+            }
+            at += len;
+        });
+        run.copy(heap, bytes);
+    }
+    out.truncate(start + total);
+    Ok(())
+}
+
+/// Texts that lie one behind the other, and go to one place.
+#[derive(Default)]
+struct Run {
+    buffer: u32,
+    from: usize,
+    len: usize,
+    target: usize,
+}
+
+impl Run {
+    /// Takes a text that goes to `at`, if it lies behind those that were taken.
+    #[inline(always)]
+    fn takes(&mut self, view: &View, at: usize) -> bool {
+        let is_next = self.buffer == view.buffer()
+            && self.from + self.len == view.offset() as usize
+            && self.target + self.len == at;
+        if is_next {
+            self.len += view.len();
+        }
+        is_next
+    }
+
+    fn copy(&self, heap: &[Buffer], bytes: &mut [u8]) {
+        if self.len > 0 {
+            let texts = &heap[self.buffer as usize].bytes()[self.from..self.from + self.len];
+            bytes[self.target..self.target + self.len].copy_from_slice(texts);
+        }
+    }
+}
+
 /// Calls `each` with the length and the view of each row; NULL has no bytes.
 #[inline(always)]
-fn each_view(part: &Vector, flags: u8, mut each: impl FnMut(usize, &inlay_types::View)) {
+fn each_view(part: &Vector, flags: u8, mut each: impl FnMut(usize, &View)) {
     match part.validity().filter(|_| flags & HAS_MASK != 0) {
         None => part.views().iter().for_each(|view| each(view.len(), view)),
         Some(validity) => {

@@ -177,7 +177,7 @@ fn read<R: Read, W: Write>(
     limit: &std::sync::atomic::AtomicUsize,
     frame_max: usize,
 ) -> Result<()> {
-    while let Some((header, payload)) = reader.next()? {
+    while let Some((header, payload)) = reader.read()? {
         match header.kind {
             Kind::Cancel => askers.cancel(header.stream),
             Kind::Query | Kind::Execute | Kind::Append | Kind::Register => drop(askers.of(header.stream)),

@@ -1,16 +1,17 @@
 //! A session of the protocol over a connection of the facade.
 
-use inlay::types::{Batch, LogicalType, Vector};
+use inlay::types::{Batch, LogicalType, Vector, VectorBuilder};
 use inlay::{
     Connection, Cursor, Database, Error, Extent, Host, HostScope, HostTable, Limits, Parameters,
-    PreparedStatement, Result, ResultKind, Script,
+    PreparedStatement, Result, ResultKind, Script, TableSource,
 };
 use inlay_protocol::frame::{Hello, Parameter};
 use inlay_protocol::server::{
     Admission, Answer, Answers, Asker, Gate, Prepared, Rows, Session, Sessions, Sink, Statement,
 };
 use inlay_protocol::types::WireColumn;
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes of rows that are computed before the first are sent: the others are computed while these are on their way.
 const FIRST_BYTES: usize = 1 << 20;
@@ -33,7 +34,7 @@ impl<A: Fn(&Hello) -> Admission + Sync> Gate for OneDatabase<A> {
     }
 
     fn open(&self, _hello: &Hello) -> Result<Box<dyn Session>> {
-        Ok(Box::new(Embedded(self.database.connect())))
+        Ok(Box::new(Embedded { connection: self.database.connect(), tables: Arc::default() }))
     }
 
     fn sessions(&self) -> &Sessions {
@@ -45,53 +46,70 @@ impl<A: Fn(&Hello) -> Admission + Sync> Gate for OneDatabase<A> {
     }
 }
 
-/// A statement is asked on its own thread whether it goes on: interrupts of a connection would end all that is open.
-struct Asking(Arc<Asker>);
+/// Tables of a session, by their names in lower case.
+type Registered = Arc<Mutex<HashMap<String, Arc<dyn TableSource>>>>;
+
+fn lock(tables: &Registered) -> MutexGuard<'_, HashMap<String, Arc<dyn TableSource>>> {
+    tables.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A statement is asked on its own thread whether it goes on: interrupts of a connection would end all that is open. Tables that the
+/// client registered are given by name: those of a connection are seen by the whole database.
+struct Asking {
+    asker: Option<Arc<Asker>>,
+    tables: Registered,
+}
 
 impl Host for Asking {
-    fn find_table(&self, _name: &str, _scope: HostScope) -> Result<Option<HostTable>> {
-        Ok(None)
+    fn find_table(&self, name: &str, _scope: HostScope) -> Result<Option<HostTable>> {
+        Ok(lock(&self.tables).get(&name.to_lowercase()).map(|rows| HostTable::Rows(Arc::clone(rows))))
     }
 
     fn is_interrupted(&self) -> bool {
-        self.0.is_cancelled()
+        self.asker.as_ref().is_some_and(|asker| asker.is_cancelled())
     }
 
     fn note(&self, message: &str) {
-        self.0.note(message);
+        if let Some(asker) = &self.asker {
+            asker.note(message);
+        }
     }
 }
 
-fn host(asker: &Arc<Asker>) -> Arc<dyn Host> {
-    Arc::new(Asking(Arc::clone(asker)))
+struct Embedded {
+    connection: Connection,
+    tables: Registered,
 }
 
-struct Embedded(Connection);
+impl Embedded {
+    fn host(&self, asker: Option<&Arc<Asker>>) -> Arc<dyn Host> {
+        Arc::new(Asking { asker: asker.cloned(), tables: Arc::clone(&self.tables) })
+    }
+}
 
 impl Session for Embedded {
     fn query(&mut self, text: &str, asker: &Arc<Asker>) -> Result<Box<dyn Answers>> {
-        let (script, text) = (self.0.script(text)?, text.to_string());
+        let script = self.connection.script(text)?;
         Ok(Box::new(Scripted {
-            connection: self.0.clone(),
+            connection: self.connection.clone(),
             is_single: script.len() == 1,
             script,
-            text,
-            host: host(asker),
+            text: text.to_string(),
+            host: self.host(Some(asker)),
         }))
     }
 
     fn prepare(&mut self, text: &str) -> Result<Prepared> {
-        let statement = self.0.prepare(text)?;
-        let shape = statement.describe(None)?;
+        let statement = self.connection.prepare(text)?;
+        let shape = statement.describe(Some(&self.host(None)))?;
         let parameter =
             |shape: inlay::ParameterShape| Parameter { name: shape.name.unwrap_or_default(), ty: shape.ty };
+        let column = |(name, ty): (String, LogicalType)| WireColumn::new(name, ty);
         Ok(Prepared {
             tag: shape.command.tag().to_string(),
             parameters: shape.parameters.into_iter().map(parameter).collect(),
-            columns: shape
-                .columns
-                .map(|columns| columns.into_iter().map(|(name, ty)| WireColumn::new(name, ty)).collect()),
-            statement: Box::new(Repeated(statement)),
+            columns: shape.columns.map(|columns| columns.into_iter().map(column).collect()),
+            statement: Box::new(Repeated { statement, tables: Arc::clone(&self.tables) }),
         })
     }
 
@@ -103,41 +121,35 @@ impl Session for Embedded {
         asker: &Arc<Asker>,
     ) -> Result<Box<dyn Sink>> {
         check_json(columns)?;
-        let transaction = self.0.transaction()?;
+        let transaction = self.connection.transaction()?;
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let names = (!names.is_empty()).then_some(&names[..]);
-        let appender = self.0.appender(table, names)?;
-        Ok(Box::new(Appending { appender, transaction, host: host(asker) }))
+        let appender = self.connection.appender(table, names)?;
+        Ok(Box::new(Appending { appender, transaction, host: self.host(Some(asker)) }))
     }
 
     fn register(&mut self, name: &str, columns: &[WireColumn]) -> Result<Box<dyn Sink>> {
         check_json(columns)?;
-        let builders =
-            columns.iter().map(|column| inlay::types::VectorBuilder::new(column.ty.clone(), 0)).collect();
+        let builders = columns.iter().map(|column| VectorBuilder::new(column.ty.clone(), 0)).collect();
         let names = columns.iter().map(|column| column.name.clone()).collect();
-        Ok(Box::new(Registering {
-            connection: self.0.clone(),
-            name: name.to_string(),
-            names,
-            builders,
-            rows: 0,
-        }))
+        let tables = Arc::clone(&self.tables);
+        Ok(Box::new(Registering { tables, name: name.to_lowercase(), names, builders, rows: 0 }))
     }
 
     fn unregister(&mut self, name: &str) -> Result<bool> {
-        self.0.unregister(name)
+        Ok(lock(&self.tables).remove(&name.to_lowercase()).is_some())
     }
 
     fn in_transaction(&self) -> bool {
-        self.0.in_transaction()
+        self.connection.in_transaction()
     }
 
     fn limits(&self) -> Option<Limits> {
-        self.0.limits_since(self.0.enter()).ok()
+        self.connection.limits_since(self.connection.enter()).ok()
     }
 
     fn progress(&self) -> Arc<dyn Fn() -> Option<(f64, u64, u64)> + Send + Sync> {
-        let connection = self.0.clone();
+        let connection = self.connection.clone();
         Arc::new(move || {
             let progress = connection.progress()?;
             Some((progress.fraction, progress.rows_done, progress.rows_total))
@@ -209,7 +221,10 @@ impl Rows for Streamed {
     }
 }
 
-struct Repeated(PreparedStatement);
+struct Repeated {
+    statement: PreparedStatement,
+    tables: Registered,
+}
 
 impl Statement for Repeated {
     fn run(
@@ -231,17 +246,18 @@ impl Statement for Repeated {
             }
             parameters
         };
-        let host = host(asker);
+        let asking = Asking { asker: Some(Arc::clone(asker)), tables: Arc::clone(&self.tables) };
+        let host: Arc<dyn Host> = Arc::new(asking);
         if rows == 1 {
-            let (first, rest) = self.0.stream_with(&set(0), Some(&host), FIRST_BYTES)?;
-            let cursor = Cursor::new(self.0.connection().clone(), first, rest);
+            let (first, rest) = self.statement.stream_with(&set(0), Some(&host), FIRST_BYTES)?;
+            let cursor = Cursor::new(self.statement.connection().clone(), first, rest);
             return Ok(Box::new(Once(Some(answer(cursor, false, &host)))));
         }
-        if self.0.describe(None)?.columns.is_some() {
+        if self.statement.describe(Some(&host))?.columns.is_some() {
             return Err(Error::unsupported("several rows of values for a statement that gives rows"));
         }
         let sets: Vec<Parameters> = (0..rows).map(set).collect();
-        let result = self.0.execute_many(&sets, Some(&host))?;
+        let result = self.statement.execute_many(&sets, Some(&host))?;
         let (tag, changed) = (result.command_tag(), result.changed_rows());
         Ok(Box::new(Once(Some(Answer { tag, rows: None, changed, more: false }))))
     }
@@ -276,10 +292,10 @@ impl Sink for Appending {
 }
 
 struct Registering {
-    connection: Connection,
+    tables: Registered,
     name: String,
     names: Vec<String>,
-    builders: Vec<inlay::types::VectorBuilder>,
+    builders: Vec<VectorBuilder>,
     rows: u64,
 }
 
@@ -293,10 +309,9 @@ impl Sink for Registering {
     }
 
     fn finish(self: Box<Self>) -> Result<u64> {
-        let columns =
-            self.names.into_iter().zip(self.builders.into_iter().map(inlay::types::VectorBuilder::finish));
+        let columns = self.names.into_iter().zip(self.builders.into_iter().map(VectorBuilder::finish));
         let source = inlay::ColumnSource::new("rows of the client", columns.collect())?;
-        self.connection.register(&self.name, Arc::new(source))?;
+        lock(&self.tables).insert(self.name, Arc::new(source));
         Ok(self.rows)
     }
 }

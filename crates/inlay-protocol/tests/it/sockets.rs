@@ -202,7 +202,7 @@ fn a_result_that_is_dropped_or_cancelled_ends_and_others_go_on() {
     let client = server.client();
     let mut kept = client.query("SELECT range FROM range(2000000)").unwrap();
     kept.next_batch().unwrap();
-    let endless = "SELECT a.range + b.range AS s FROM range(10000000) a, range(10000000) b";
+    let endless = "SELECT range * 2 AS s FROM range(1000000000000)";
     let mut reply = client.query(endless).unwrap();
     assert!(reply.next_batch().unwrap().is_some());
     drop(reply);
@@ -351,7 +351,7 @@ fn registered_tables_are_seen_by_their_session() {
     let mut table = client.register("mine", number_columns()).unwrap();
     table.push(numbers(0..10_000)).unwrap();
     assert_eq!(table.finish().unwrap(), 10_000);
-    assert_eq!(count(&client, "SELECT count(*), sum(n) FROM mine"), "BigInt(10000) HugeInt(49995000)");
+    assert_eq!(count(&client, "SELECT count(*), sum(n)::BIGINT FROM mine"), "BigInt(10000) BigInt(49995000)");
     assert!(server.client().query("FROM mine").is_err());
     client.unregister("mine").unwrap();
     assert!(client.query("FROM mine").is_err());
@@ -457,10 +457,11 @@ fn a_client_that_is_gone_leaves_nothing_behind() {
     client.query("CREATE TABLE t (n BIGINT, s VARCHAR)").unwrap();
     // In the middle of a result, of a statement without rows, and of rows that it sends.
     let mut results = login();
-    let endless = "SELECT a.range + b.range FROM range(10000000) a, range(10000000) b";
+    let endless = "SELECT range * 2 FROM range(1000000000000)";
     Frame::Query { window: 0, text: endless.into() }.write(1, &mut results).unwrap();
     let mut counting = login();
-    let text = format!("SELECT count(*) FROM ({endless}) x(s) WHERE s % 7 = 3");
+    let text = "SELECT count(*) FROM range(10000000) a, range(10000000) b WHERE a.range * b.range % 7 = 3"
+        .to_string();
     Frame::Query { window: 0, text }.write(1, &mut counting).unwrap();
     let mut appending = login();
     let append = Frame::Append { table: vec!["t".into()], names: Vec::new(), columns: number_columns() };
