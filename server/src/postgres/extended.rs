@@ -67,7 +67,7 @@ enum State {
     Empty,
     Special(Special, Option<(Arc<Statement>, Parameters)>),
     Ready(Arc<Statement>, Parameters),
-    Open(Rows, Option<Arc<Statement>>),
+    Open(Box<Rows>, Option<Arc<Statement>>),
     /// Names and types of an answer that was read to its end.
     Done(QueryResult),
 }
@@ -210,7 +210,7 @@ impl Portal {
     }
 
     /// The rows that were not read, if there are any.
-    pub fn take_rows(&mut self) -> Option<Rows> {
+    pub fn take_rows(&mut self) -> Option<Box<Rows>> {
         match std::mem::replace(&mut self.state, State::Empty) {
             State::Open(rows, _) => {
                 self.state = State::Done(rows.header().clone());
@@ -224,7 +224,7 @@ impl Portal {
     }
 
     /// Puts back those that are left.
-    pub fn put_rows(&mut self, rows: Rows) {
+    pub fn put_rows(&mut self, rows: Box<Rows>) {
         self.state = State::Open(rows, None);
     }
 }
@@ -435,7 +435,7 @@ impl Client {
                     .map_err(|error| statement.told(error))?;
                 let cursor = inlay::Cursor::new(call.connection.clone(), first, rest);
                 let given = formats_of(&formats, cursor.types().len())?;
-                let state = State::Open(Rows::new(cursor, given, look), Some(statement));
+                let state = State::Open(Box::new(Rows::new(cursor, given, look)), Some(statement));
                 Ok(Portal { state, formats, holds })
             })
             .await?;
@@ -499,7 +499,7 @@ impl Client {
         };
         rows.again();
         let rows_max = (rows_max > 0).then_some(u64::from(rows_max));
-        let sent = self.send(rows, rows_max).await?;
+        let sent = self.send(*rows, rows_max).await?;
         self.after(command).await?;
         Ok(match sent {
             Ok(Sent::All(tag, _)) => {

@@ -339,7 +339,7 @@ impl Client {
             rows = match (piece.failure, piece.rest) {
                 (Some(error), _) => return Ok(Err(error)),
                 (None, None) => return Ok(Ok(Sent::All(piece.tag, piece.made))),
-                (None, Some(rest)) if rest.is_full(rows_max) => return Ok(Ok(Sent::Some(rest))),
+                (None, Some(rest)) if rest.is_full(rows_max) => return Ok(Ok(Sent::Some(Box::new(rest)))),
                 (None, Some(rest)) => rest,
             };
         }
@@ -350,7 +350,7 @@ impl Client {
 enum Sent {
     /// What was done, and how many rows were made.
     All(String, u64),
-    Some(rows::Rows),
+    Some(Box<rows::Rows>),
 }
 
 /// What of a session decides how values look.

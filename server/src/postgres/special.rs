@@ -313,7 +313,7 @@ impl Client {
         if !sends {
             rows.skips();
         }
-        let sent = self.send(rows, most).await?;
+        let sent = self.send(*rows, most).await?;
         Ok(match sent {
             Ok(Sent::All(_, made)) => {
                 self.portals.insert(name.to_string(), portal);
