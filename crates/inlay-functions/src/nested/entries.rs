@@ -94,7 +94,7 @@ impl<'a, const W: usize> Run<'a, W> {
 
     #[inline(always)]
     fn len(&self) -> usize {
-        if W > 0 { self.bytes.len() / W } else { self.ends.len() }
+        self.bytes.len().checked_div(W).unwrap_or(self.ends.len())
     }
 
     /// The element at `index`, asked for in order; `None` behind the end.
