@@ -16,6 +16,7 @@
 #   make test-sqlite programs of SQLite's interface on libinlay_sqlite3.so
 #   make r        the R package, installed                                             R_LIBRARY=~/R/library PROFILE=release
 #   make test-r   the R package's tests, in a library of their own                     ARGS=vectors INLAY_R_LONG=1
+#   make test-page the server's page in Chromium, where that is                          ARGS="-k chart"
 #   make test-adbc ADBC's validation suite against it                                  ADBC=~/arrow-adbc
 #   make shell    the shell, built and started                                         ARGS="trips.inlay"
 #
@@ -64,7 +65,7 @@ RUST_SOURCES := $(shell find crates cli bindings -type f \( -name '*.rs' -o -nam
 	-not -path '*/target/*' -not -path '*/tests/*' -not -path 'bindings/c/*' -not -path 'bindings/sqlite/*' 2>/dev/null)
 PYTHON_SOURCES := $(shell find bindings/python/python -type f \( -name '*.py' -o -name '*.pyi' -o -name 'py.typed' \))
 
-.PHONY: setup demo shell test test-rust test-units test-alone test-it test-beside test-python test-c test-c-short test-sqlite test-adbc r test-r test-r-short quick sql python bench crash check check-python check-rust check-deep miri \
+.PHONY: setup demo shell test test-rust test-units test-alone test-it test-beside test-python test-page test-c test-c-short test-sqlite test-adbc r test-r test-r-short quick sql python bench crash check check-python check-rust check-deep miri \
 	build-tests fuzz-sql fuzz-text fuzz-protocol fuzz-files fuzz-functions c install bench-c bench-protocol
 .DELETE_ON_ERROR:
 
@@ -145,6 +146,11 @@ test-beside:
 
 test-python: setup
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+
+# The server's page in Chromium. Needs Debian's chromium and the package playwright; says so where they are not.
+test-page: setup
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check playwright || true
+	$(BIN)/python -m pytest server/page/tests $(ARGS)
 
 quick: $(TOOLS)
 	$(BIN)/python -m tests.quick --since $(SINCE) --profile $(PROFILE)

@@ -2,8 +2,9 @@
 
     python -m pytest server/page/tests
 
-INLAY_PAGE_URL is where a server runs, with an empty database; else the stand-in is started, which needs the package
-`inlay` (INLAY_PYTHON is the interpreter that has it, if it is not the one of the tests).
+INLAY_PAGE_URL is where a server runs, with an empty database; else `inlay serve` of the checkout's .venv is
+started, or where that is not built the stand-in, which needs the package `inlay` (INLAY_PYTHON is the interpreter
+that has it, if it is not the one of the tests).
 Needs Debian's chromium (or CHROMIUM) and the package playwright; without them the tests say so and are skipped.
 INLAY_PAGE_SHOTS is a folder for pictures.
 """
@@ -35,6 +36,19 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not instal
 
 
 @contextlib.contextmanager
+def served(shell):
+    """Address of `inlay serve`."""
+    command = [shell, "serve", "--postgres-port", "off", "--http-port", "0", "--grace", "1"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    line = process.stdout.readline()
+    found = re.search(r"http=(\S+)", line)
+    assert found, f"{shell} serve says {line!r}"
+    yield f"http://{found[1]}/"
+    process.terminate()
+    process.wait()
+
+
+@contextlib.contextmanager
 def stand_in(*options):
     """Address of a stand-in that runs."""
     venv = HERE.parents[2] / ".venv" / "bin" / "python"
@@ -55,7 +69,8 @@ def address():
     if url := os.environ.get("INLAY_PAGE_URL"):
         yield url
         return
-    with stand_in() as url:
+    shell = HERE.parents[2] / ".venv" / "bin" / "inlay"
+    with served(str(shell)) if shell.exists() else stand_in() as url:
         yield url
 
 
