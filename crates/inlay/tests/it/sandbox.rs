@@ -31,7 +31,7 @@ const CALLS: [&str; 18] = [
 ];
 
 /// Where they stand, and why.
-const PLACES: [(&str, &str); 14] = [
+const PLACES: [(&str, &str); 15] = [
     ("inlay-catalog/src/access/", "the module that decides, and what is behind it"),
     (
         "inlay-storage/src/io/real.rs",
@@ -48,6 +48,7 @@ const PLACES: [(&str, &str); 14] = [
     ("inlay-exec/src/pool.rs", "clocks of the process's own threads"),
     ("inlay-types/src/overhead.rs", "memory of this process"),
     ("inlay-types/src/pages", "memory without a name"),
+    ("inlay-protocol/src/client/socket.rs", "the server that a program names; no statement gets there"),
     ("inlay-sqlite-files/src/file.rs", "SQLite, which opens what ATTACH and sqlite_scan asked for"),
     ("inlay/src/database/foreign.rs", "the kind of a file that was asked for"),
     ("inlay/src/resources/", "what the machine has"),
