@@ -35,6 +35,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::runtime::Runtime;
 
+/// Threads for logins and what is closed, besides one for each session.
+const APART: usize = 64;
+
 /// A server that runs. One that is dropped ends at once; [`Server::stop`] ends it in order.
 pub struct Server {
     served: Arc<Served>,
@@ -70,7 +73,8 @@ impl Server {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .thread_name("inlay server")
-            .max_blocking_threads(options.statements_max)
+            // Statements have places of their own; what lets clients in or ends something never waits for one.
+            .max_blocking_threads(options.statements_max + options.connections_max + APART)
             .build()
             .map_err(|error| Error::Io {
                 action: "cannot start",
@@ -153,7 +157,7 @@ pub fn run(args: impl Iterator<Item = String>) -> u8 {
             return 0;
         }
         Err(message) => {
-            let _ = writeln!(std::io::stderr(), "inlay: {message}\nTry `inlay serve -help`.");
+            let _ = writeln!(std::io::stderr(), "inlay: {message}\nTry `inlay serve --help`.");
             return 2;
         }
     };

@@ -42,7 +42,11 @@ pub fn tls_of(cert: Option<&str>, key: Option<&str>) -> Result<Option<TlsAccepto
     let chain =
         CertificateDer::pem_file_iter(cert).and_then(Iterator::collect::<std::result::Result<Vec<_>, _>>);
     let chain = chain.map_err(|error| wrong(cert, &error))?;
-    let secret = PrivateKeyDer::from_pem_file(key).map_err(|error| wrong(key, &error))?;
+    if chain.is_empty() {
+        return Err(wrong(cert, &"there is no certificate in it"));
+    }
+    let secret = PrivateKeyDer::from_pem_file(key)
+        .map_err(|error| wrong(key, &format!("there is no private key in it ({error})")))?;
     let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .map(|builder| builder.with_no_client_auth().with_single_cert(chain, secret));

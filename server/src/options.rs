@@ -164,7 +164,7 @@ fn number(text: &str) -> Result<usize, String> {
     number.ok_or_else(|| format!("{text} is no number from 1 to 1000000"))
 }
 
-/// What `inlay serve -help` prints.
+/// What `inlay serve --help` prints.
 pub fn help() -> String {
     let mut text = "Usage: inlay serve [OPTIONS] [FILE...]
 

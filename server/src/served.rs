@@ -15,7 +15,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 /// How far the end is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,6 +40,7 @@ pub struct Served {
     answers: Arc<Answers>,
     http_sessions: Sessions,
     places: Arc<Semaphore>,
+    statement_places: Arc<Semaphore>,
     phase: watch::Sender<Phase>,
     random: SystemRandom,
     started: Instant,
@@ -77,6 +78,7 @@ impl Served {
             answers,
             http_sessions: Sessions::default(),
             places: Arc::new(Semaphore::new(options.connections_max)),
+            statement_places: Arc::new(Semaphore::new(options.statements_max)),
             options,
             phase: watch::Sender::new(Phase::Open),
             random: SystemRandom::new(),
@@ -97,6 +99,12 @@ impl Served {
     /// Sessions of HTTP that last, and its statements that have names.
     pub(crate) fn sessions_of_http(&self) -> &Sessions {
         &self.http_sessions
+    }
+
+    /// One of the places for statements that run at once, when it is free.
+    pub(crate) async fn statement_place(&self) -> Result<OwnedSemaphorePermit> {
+        let places = Arc::clone(&self.statement_places);
+        places.acquire_owned().await.map_err(|_| Error::internal("the places for statements are gone"))
     }
 
     /// How far the statement of a session is, from 0 to 1; nothing where that is not known.
@@ -133,7 +141,9 @@ impl Served {
         count(&self.metrics.sessions, 1);
         if let Some(name) = name {
             session
-                .run(move |call| call.connection.execute(&format!("USE {}", sql::ident(&name))).map(drop))
+                .run_apart(move |call| {
+                    call.connection.execute(&format!("USE {}", sql::ident(&name))).map(drop)
+                })
                 .await?;
         }
         Ok(session)

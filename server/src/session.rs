@@ -10,6 +10,7 @@
 //!   memory, and no thread waits for a client.
 //! - A call that is dropped, because its client went away, is interrupted; so is one that a client asks to end by the session's number and secret.
 //! - Statements of one session run one after the other; several answers of it may be open at once, as cursors that nobody reads.
+//! - Statements wait for one of the places for them; what lets a client in, ends something or sends what is computed needs none.
 //!
 //! Every door uses this and nothing else of the engine: PostgreSQL's and HTTP here, and one for the columnar protocol, which makes pieces of chunks.
 
@@ -104,8 +105,21 @@ impl Session {
         Self { connection, served, number, secret, notices: Arc::default(), _place: place }
     }
 
-    /// Does work on a thread that may block. Dropping this interrupts it.
+    /// Does work on a thread that may block, in one of the places for statements. Dropping this interrupts it.
     pub async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Call) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let place = self.served.statement_place().await?;
+        self.run_apart(move |call| {
+            let _place = place;
+            work(call)
+        })
+        .await
+    }
+
+    /// The same without a place: for what is short, or brings its place along.
+    pub async fn run_apart<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Call) -> Result<T> + Send + 'static,
     ) -> Result<T> {

@@ -44,6 +44,8 @@ pub struct Users {
     /// Of which the salts of names are made that nobody has.
     secret: Key,
     failures: Mutex<HashMap<IpAddr, (u32, Instant)>>,
+    /// Of passwords that were right, what they are with the secret: who sends one with each request pays for it once.
+    proven: Mutex<HashMap<String, Key>>,
 }
 
 fn hmac_of(key: &[u8], data: &[u8]) -> Key {
@@ -101,7 +103,7 @@ impl Users {
         SystemRandom::new()
             .fill(&mut secret)
             .map_err(|_| Error::internal("the system gives no random numbers"))?;
-        Ok(Self { verifiers, secret, failures: Mutex::default() })
+        Ok(Self { verifiers, secret, failures: Mutex::default(), proven: Mutex::default() })
     }
 
     /// Reads lines `NAME:PASSWORD` or `NAME:VERIFIER`. Lines that are empty or begin with `#` say nothing.
@@ -181,16 +183,23 @@ impl Users {
     /// Whether a name and a password belong together.
     pub fn is_password(&self, name: &str, password: &str) -> bool {
         let (verifier, is_known) = self.verifier(name);
-        verifier.proves(password) && is_known
+        let is_right = verifier.proves(password) && is_known;
+        if is_right {
+            self.proven.lock().insert(name.to_string(), hmac_of(&self.secret, password.as_bytes()));
+        }
+        is_right
     }
 
-    /// How long the next login from an address waits.
-    pub fn wait_for(&self, address: IpAddr) -> Duration {
-        let failures = self.failures.lock();
-        let count = failures
-            .get(&address)
-            .filter(|(_, since)| since.elapsed() < FAILURES_FOR)
-            .map_or(0, |(count, _)| *count);
+    /// Whether this very password was right before.
+    pub fn was_proven(&self, name: &str, password: &str) -> bool {
+        let known = self.proven.lock().get(name).copied();
+        known.is_some_and(|known| same(&known, &hmac_of(&self.secret, password.as_bytes())))
+    }
+
+    /// That somebody at an address tries a password, and how long that has to wait. It counts as a failure until it succeeded, so that many at once
+    /// wait as those one behind the other do.
+    pub fn tries(&self, address: IpAddr) -> Duration {
+        let count = self.count_try(address);
         // The first mistakes are people's.
         let doublings = count.saturating_sub(2).min(10);
         if doublings == 0 {
@@ -200,16 +209,31 @@ impl Users {
         }
     }
 
-    /// That a login from an address failed.
-    pub fn failed(&self, address: IpAddr) {
+    /// That the last try from an address succeeded.
+    pub fn succeeded(&self, address: IpAddr) {
+        let mut failures = self.failures.lock();
+        if let Some((count, _)) = failures.get_mut(&address) {
+            *count = count.saturating_sub(1);
+        }
+    }
+
+    /// Counts a try; how many failed before.
+    fn count_try(&self, address: IpAddr) -> u32 {
         let mut failures = self.failures.lock();
         if failures.len() >= FAILURES_MAX {
             failures.retain(|_, (_, since)| since.elapsed() < FAILURES_FOR);
         }
-        if failures.len() < FAILURES_MAX || failures.contains_key(&address) {
-            let entry = failures.entry(address).or_insert((0, Instant::now()));
-            *entry = (entry.0.saturating_add(1), Instant::now());
+        if failures.len() >= FAILURES_MAX && !failures.contains_key(&address) {
+            return u32::MAX;
         }
+        let (count, since) = failures.entry(address).or_insert((0, Instant::now()));
+        if since.elapsed() >= FAILURES_FOR {
+            *count = 0;
+        }
+        *since = Instant::now();
+        let before = *count;
+        *count = count.saturating_add(1);
+        before
     }
 }
 
@@ -298,6 +322,11 @@ mod tests {
     fn passwords_are_kept_as_verifiers() {
         let users = Users::read("# who\nann:se:cret\n\nbob:SCRAM-SHA-256$4096:W22ZaJ0SNY7soEsUEjb6gQ==$WG5d8oPm3OtcPnkdi4Uo7BkeZkBFzpcXkuLmtbsT4qY=:wfPLwcE6nTWhTAmQ7tl2KeoiWGPlZqQxSrmfPwDl2dU=\n").unwrap();
         assert!(users.is_password("ann", "se:cret") && users.is_password("bob", "pencil"));
+        assert!(
+            users.was_proven("ann", "se:cret")
+                && !users.was_proven("ann", "secret")
+                && !users.was_proven("eve", "")
+        );
         assert!(!users.is_password("ann", "secret") && !users.is_password("eve", ""));
         for text in ["", "ann", "ann:", ":x", "a:x\na:y", "a:SCRAM-SHA-256$x"] {
             assert!(Users::read(text).is_err(), "{text}");
@@ -308,8 +337,13 @@ mod tests {
     fn who_fails_often_waits() {
         let users = Users::anyone().unwrap();
         let address = IpAddr::from([127, 0, 0, 1]);
-        assert_eq!(users.wait_for(address), Duration::ZERO);
-        (0..20).for_each(|_| users.failed(address));
-        assert_eq!(users.wait_for(address), WAIT_MAX);
+        for _ in 0..100 {
+            assert_eq!(users.tries(address), Duration::ZERO);
+            users.succeeded(address);
+        }
+        // Many at once count before any of them is answered.
+        let waits: Vec<Duration> = (0..20).map(|_| users.tries(address)).collect();
+        assert_eq!((waits[0], waits[2], waits[19]), (Duration::ZERO, Duration::ZERO, WAIT_MAX));
+        assert!(waits.windows(2).all(|pair| pair[0] <= pair[1]), "{waits:?}");
     }
 }

@@ -10,6 +10,7 @@ use super::query::{Format, parameters_of};
 use super::sessions::Lease;
 use crate::metrics::count;
 use crate::session::{Call, PIECE_BYTES};
+use crate::wire::STALL_MAX;
 use axum::body::Body;
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -22,6 +23,7 @@ use std::fmt::Write;
 use std::io::{self, Read};
 use std::sync::Arc;
 use std::time::SystemTime;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::JoinHandle;
 
@@ -32,7 +34,14 @@ const PIECES_MAX: usize = 2;
 
 /// Answers that are waited for, by the names of their places.
 #[derive(Debug, Default)]
-pub struct Answers(Mutex<HashMap<String, Sender<Bytes>>>);
+pub struct Answers(Mutex<HashMap<String, Waiting>>);
+
+/// Who waits for an answer, and the place for statements that computes it.
+#[derive(Debug)]
+struct Waiting {
+    sender: Sender<Bytes>,
+    place: OwnedSemaphorePermit,
+}
 
 fn not_there(path: &str) -> io::Error {
     io::Error::new(io::ErrorKind::NotFound, format!("there is no answer {path}"))
@@ -52,16 +61,19 @@ impl HostFiles for Answers {
     }
 
     fn write(&self, path: &str, content: &mut dyn Read) -> io::Result<()> {
-        let sender = self.0.lock().remove(path).ok_or_else(|| not_there(path))?;
+        let Waiting { sender, place } = self.0.lock().remove(path).ok_or_else(|| not_there(path))?;
+        // All is computed: whoever is slow to take it holds nobody up.
+        drop(place);
+        let runtime = tokio::runtime::Handle::current();
         loop {
             let mut piece = Vec::new();
             content.take(PIECE_BYTES as u64).read_to_end(&mut piece)?;
             if piece.is_empty() {
                 return Ok(());
             }
-            sender
-                .blocking_send(Bytes::from(piece))
-                .map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))?;
+            let sent = async { tokio::time::timeout(STALL_MAX, sender.send(Bytes::from(piece))).await };
+            let sent = runtime.block_on(sent).map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?;
+            sent.map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))?;
         }
     }
 }
@@ -97,13 +109,14 @@ pub async fn answer(
     });
     let (sender, mut receiver) = channel(PIECES_MAX);
     let answers = Arc::clone(door.served.answers());
-    answers.0.lock().insert(path.clone(), sender);
+    let place = door.served.statement_place().await?;
+    answers.0.lock().insert(path.clone(), Waiting { sender, place });
     let session = Arc::new(session);
     let place = Place { answers, path: path.clone(), session: Arc::clone(&session) };
     let waited = Arc::clone(&place.answers);
     let work: JoinHandle<Result<()>> = tokio::spawn(async move {
         let own = path.clone();
-        let done = session.run(move |call| copy(call, &text, &values, format, &path, only_reads)).await;
+        let done = session.run_apart(move |call| copy(call, &text, &values, format, &path, only_reads)).await;
         // What failed before it wrote left the place, in which nobody is to wait.
         waited.0.lock().remove(&own);
         done
@@ -120,7 +133,11 @@ pub async fn answer(
         Format::Json | Format::NdJson | Format::Csv | Format::Markdown => "application/octet-stream",
     };
     let body = Body::from_stream(stream::unfold((Some((receiver, work)), Some(first), place), next));
-    let response = Response::builder().header("content-type", content_type).body(body);
+    let response = Response::builder()
+        .header("content-type", content_type)
+        .header("x-content-type-options", "nosniff")
+        .header("cache-control", "no-store")
+        .body(body);
     response.map_err(|error| Error::internal(format!("an answer has no head: {error}")).into())
 }
 

@@ -23,6 +23,7 @@ use crate::log;
 use crate::metrics::count;
 use crate::postgres::AnySocket;
 use crate::served::{Phase, Served};
+use crate::wire::Patient;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -57,6 +58,7 @@ struct Door {
 /// Serves a client until it goes.
 pub async fn serve(visitor: Visitor) {
     let Visitor { socket, address, served, tls } = visitor;
+    let socket = Patient::new(socket);
     let socket: AnySocket = match tls {
         Some(tls) => match tokio::time::timeout(HEAD_MAX, tls.accept(socket)).await {
             Ok(Ok(socket)) => Box::new(socket),
@@ -136,9 +138,20 @@ fn is_known_host(host: &str, names: &[String]) -> bool {
         || names.iter().any(|known| known.eq_ignore_ascii_case(name) || known.eq_ignore_ascii_case(host))
 }
 
+/// Refuses what a page of another site has its browser ask, with or without an `Origin`.
+fn of_other_site(headers: &HeaderMap) -> Option<Failure> {
+    let site = headers.get("sec-fetch-site")?;
+    let is_other = site != "same-origin" && site != "none";
+    let message = "a page of another site asked for this";
+    is_other.then(|| Failure::new(StatusCode::FORBIDDEN, "42501", message))
+}
+
 /// Lets requests through of those who may come.
 async fn is_allowed(State(door): State<Door>, mut request: Request, next: Next) -> Response {
     let Door { served, address } = door;
+    if let Some(failure) = of_other_site(request.headers()) {
+        return failure.into_response();
+    }
     if !served.users.asks() {
         request.extensions_mut().insert(Who(None));
         return next.run(request).await;
@@ -146,17 +159,21 @@ async fn is_allowed(State(door): State<Door>, mut request: Request, next: Next) 
     let given = credentials(request.headers());
     let is_script = request.headers().get("sec-fetch-dest").is_some_and(|dest| dest == "empty");
     if let Some((name, password)) = given {
-        tokio::time::sleep(served.users.wait_for(address.ip())).await;
-        let (asked, who) = (Arc::clone(&served), Who(Some(name.clone())));
-        // It takes a while, on purpose.
-        let is_right = tokio::task::spawn_blocking(move || asked.users.is_password(&name, &password))
-            .await
-            .unwrap_or(false);
+        let who = Who(Some(name.clone()));
+        let is_right = served.users.was_proven(&name, &password) || {
+            tokio::time::sleep(served.users.tries(address.ip())).await;
+            let asked = Arc::clone(&served);
+            // It takes a while, on purpose.
+            tokio::task::spawn_blocking(move || asked.users.is_password(&name, &password))
+                .await
+                .unwrap_or(false)
+                .then(|| served.users.succeeded(address.ip()))
+                .is_some()
+        };
         if is_right {
             request.extensions_mut().insert(who);
             return next.run(request).await;
         }
-        served.users.failed(address.ip());
         count(&served.metrics.failed_logins, 1);
         if !served.options.is_quiet {
             log::event("refused", &[("door", &"http"), ("address", &address), ("code", &"28P01")]);

@@ -168,15 +168,16 @@ async fn run(
 
 /// Makes the first piece before anything is said, so that what fails early has a status of its own.
 async fn respond(session: Lease, answer: Answer) -> Result<Response> {
-    let (content_type, has_rows) = (answer.content_type(), answer.has_rows());
+    let content_type = answer.content_type();
     let (first, answer) = session.run(move |call| answer.first(call)).await?;
-    let builder =
-        Response::builder().header("content-type", content_type).header("x-content-type-options", "nosniff");
+    let builder = Response::builder()
+        .header("content-type", content_type)
+        .header("x-content-type-options", "nosniff")
+        .header("cache-control", "no-store");
     let body = match answer {
         None => super::body_of(first),
         Some(answer) => Body::from_stream(answer.stream(session, first)),
     };
-    let builder = if has_rows { builder } else { builder.header("cache-control", "no-store") };
     builder.body(body).map_err(|error| Error::internal(format!("an answer has no head: {error}")))
 }
 

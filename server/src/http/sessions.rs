@@ -168,7 +168,11 @@ async fn held(door: &Door, who: &Who, headers: &HeaderMap, database: Option<&str
         found.used = Instant::now();
         Arc::clone(&found.session)
     };
-    Ok(Held::Named(session.lock_owned().await))
+    let turn = Arc::clone(&session).lock_owned().await;
+    // It may have been ended while this waited for its turn.
+    let named = door.served.sessions_of_http().named.lock();
+    let is_there = named.get(&name).is_some_and(|found| Arc::ptr_eq(&found.session, &session));
+    if is_there { Ok(Held::Named(turn)) } else { Err(gone()) }
 }
 
 async fn open(door: &Door, database: Option<&str>) -> Result<Session, Failure> {

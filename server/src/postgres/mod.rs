@@ -355,7 +355,8 @@ enum Sent {
 
 /// What of a session decides how values look.
 fn look_of(call: &Call) -> Result<Look> {
-    let float_digits = call.connection.get("extra_float_digits", Some(&call.host))?;
+    // Where there is no memory to ask, values look as they usually do: who lowers what others hold, or ends, has to get through.
+    let float_digits = call.connection.get("extra_float_digits", Some(&call.host)).unwrap_or_default();
     let float_digits = float_digits.map_or(1, |value: Value| value.to_string().trim().parse().unwrap_or(1));
     Ok(Look { zone: call.connection.time_zone()?, float_digits })
 }

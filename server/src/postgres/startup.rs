@@ -184,10 +184,10 @@ impl Visit {
             });
         }
         if self.served.users.asks() {
-            let wait = self.served.users.wait_for(self.address.ip());
-            tokio::time::sleep(wait).await;
-            if !self.is_proven(&user).await? {
-                self.served.users.failed(self.address.ip());
+            tokio::time::sleep(self.served.users.tries(self.address.ip())).await;
+            if self.is_proven(&user).await? {
+                self.served.users.succeeded(self.address.ip());
+            } else {
                 count(&self.served.metrics.failed_logins, 1);
                 return Ok(Err(Refusal::new(
                     "28P01",

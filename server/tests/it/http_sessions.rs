@@ -2,6 +2,8 @@
 
 use crate::support::{Answer, options, request, server};
 use inlay_server::{Options, Server};
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 fn post(server: &Server, session: &str, sql: &str) -> Answer {
@@ -145,4 +147,76 @@ fn the_page_is_there() {
     assert_eq!(request(&server, "GET", "/README.md", &[], "").status, 404);
     assert_eq!(request(&server, "GET", "/../Cargo.toml", &[], "").status, 404);
     assert_eq!(request(&server, "GET", "/", &["Host: evil.example"], "").status, 421);
+}
+
+/// Sends a request whose answer nobody reads for now.
+fn unread(server: &Server, target: &str, sql: &str) -> TcpStream {
+    let mut socket = TcpStream::connect(server.http.unwrap()).unwrap();
+    let length = sql.len();
+    write!(socket, "POST {target} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n\r\n{sql}")
+        .unwrap();
+    socket
+}
+
+#[test]
+fn who_does_not_read_holds_nobody_up() {
+    let server = Server::start(Options { statements_max: 1, ..options() }).unwrap();
+    let sql = "SELECT i, md5(i::VARCHAR) AS h FROM range(600000) r(i)";
+    let slow: Vec<TcpStream> = ["parquet", "arrow", "csv"]
+        .map(|format| unread(&server, &format!("/query?format={format}"), sql))
+        .into();
+    // The answers begin, so that they are computed or under way.
+    for socket in &slow {
+        socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        let mut begun = [0; 12];
+        (&*socket).read_exact(&mut begun).unwrap();
+        assert_eq!(&begun, b"HTTP/1.1 200");
+    }
+    assert_eq!(request(&server, "POST", "/query?format=csv", &[], "SELECT 1 AS a").text(), "a\r\n1\r\n");
+    drop(slow);
+    server.stop();
+}
+
+#[test]
+fn clients_come_in_while_all_places_are_taken() {
+    let server = Server::start(Options { statements_max: 1, ..options() }).unwrap();
+    let name = session(&server, &[]);
+    let heads = [format!("inlay-session: {name}"), "inlay-statement: long".to_string()];
+    let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
+    let sql = "SELECT count(*) FROM range(10000000000) a, range(1000) b WHERE a.range + b.range = -1";
+    std::thread::scope(|scope| {
+        let running = scope.spawn(|| request(&server, "POST", "/query", &heads, sql));
+        let began = Instant::now();
+        while !request(&server, "GET", "/statements", &[], "").text().contains("\"id\":\"long\"") {
+            assert!(began.elapsed() < Duration::from_secs(60));
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        // One that waits for its turn in a session that is ended meanwhile does not run.
+        let waiting = scope.spawn(|| post(&server, &name, "CREATE TABLE too_late (a INTEGER)"));
+        std::thread::sleep(Duration::from_millis(50));
+        assert_eq!(request(&server, "DELETE", &format!("/session/{name}"), &[], "").status, 204);
+        assert_eq!(running.join().unwrap().status, 504);
+        assert_eq!(waiting.join().unwrap().status, 410);
+    });
+    let tables =
+        request(&server, "POST", "/query?format=csv", &[], "SELECT count(*) AS n FROM duckdb_tables()");
+    assert_eq!(tables.text(), "n\r\n0\r\n");
+    server.stop();
+}
+
+#[test]
+fn pages_of_other_sites_ask_for_nothing() {
+    let server = server();
+    for site in ["cross-site", "same-site"] {
+        let heads = [format!("Sec-Fetch-Site: {site}"), "Sec-Fetch-Dest: image".to_string()];
+        let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
+        for (method, target) in [("GET", "/query?query=SELECT+1"), ("POST", "/query"), ("GET", "/statements")]
+        {
+            assert_eq!(request(&server, method, target, &heads, "").status, 403, "{method} {target} {site}");
+        }
+        // A link of theirs may lead to the page.
+        assert_eq!(request(&server, "GET", "/", &heads, "").status, 200);
+    }
+    let heads = ["Sec-Fetch-Site: same-origin"];
+    assert_eq!(request(&server, "POST", "/query", &heads, "SELECT 1").status, 200);
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from pathlib import Path
 
@@ -14,5 +15,8 @@ def main() -> int:
         from inlay import _project
 
         return _project.main(sys.argv[2:])
+    if sys.argv[1:2] == ["serve"]:
+        # The server ends by itself in order; Python is not to raise what it caught meanwhile.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     sys.stdout.flush()
     return int(shell(["inlay", *sys.argv[1:]]))
