@@ -97,10 +97,12 @@ struct Distance;
 impl Measure for Distance {
     type Sum = f64;
 
+    #[inline(always)]
     fn add(sum: &mut f64, a: f64, b: f64) {
         *sum += (a - b) * (a - b);
     }
 
+    #[inline(always)]
     fn finish(sum: f64) -> f64 {
         sum.sqrt()
     }
@@ -112,10 +114,12 @@ struct Product<const NEGATED: bool>;
 impl<const NEGATED: bool> Measure for Product<NEGATED> {
     type Sum = f64;
 
+    #[inline(always)]
     fn add(sum: &mut f64, a: f64, b: f64) {
         *sum += a * b;
     }
 
+    #[inline(always)]
     fn finish(sum: f64) -> f64 {
         if NEGATED { -sum } else { sum }
     }
@@ -128,12 +132,14 @@ impl<const IS_DISTANCE: bool> Measure for Cosine<IS_DISTANCE> {
     /// The inner product, and that of each with itself.
     type Sum = [f64; 3];
 
+    #[inline(always)]
     fn add([product, left, right]: &mut [f64; 3], a: f64, b: f64) {
         *product += a * b;
         *left += a * a;
         *right += b * b;
     }
 
+    #[inline(always)]
     fn finish([product, left, right]: [f64; 3]) -> f64 {
         let cosine = (product / (left * right).sqrt()).clamp(-1.0, 1.0);
         if IS_DISTANCE { 1.0 - cosine } else { cosine }
