@@ -78,14 +78,17 @@ pub(crate) static FUNCTIONS: &[Function] = &[
 
 /// What is summed up over the pairs of two vectors, from the first to the last, and what comes of it.
 trait Measure: 'static {
-    type Sum: Default;
+    type Sum;
+
+    /// Of no pairs.
+    const EMPTY: Self::Sum;
 
     fn add(sum: &mut Self::Sum, a: f64, b: f64);
 
     fn finish(sum: Self::Sum) -> f64;
 
     fn of(pairs: impl Iterator<Item = (f64, f64)>) -> f64 {
-        let mut sum = Self::Sum::default();
+        let mut sum = Self::EMPTY;
         pairs.for_each(|(a, b)| Self::add(&mut sum, a, b));
         Self::finish(sum)
     }
@@ -96,6 +99,8 @@ struct Distance;
 
 impl Measure for Distance {
     type Sum = f64;
+
+    const EMPTY: f64 = 0.0;
 
     #[inline(always)]
     fn add(sum: &mut f64, a: f64, b: f64) {
@@ -114,6 +119,8 @@ struct Product<const NEGATED: bool>;
 impl<const NEGATED: bool> Measure for Product<NEGATED> {
     type Sum = f64;
 
+    const EMPTY: f64 = 0.0;
+
     #[inline(always)]
     fn add(sum: &mut f64, a: f64, b: f64) {
         *sum += a * b;
@@ -131,6 +138,8 @@ struct Cosine<const IS_DISTANCE: bool>;
 impl<const IS_DISTANCE: bool> Measure for Cosine<IS_DISTANCE> {
     /// The inner product, and that of each with itself.
     type Sum = [f64; 3];
+
+    const EMPTY: [f64; 3] = [0.0; 3];
 
     #[inline(always)]
     fn add([product, left, right]: &mut [f64; 3], a: f64, b: f64) {
@@ -267,9 +276,10 @@ fn each_against<M: Measure, const WIDTH: usize>(
         let bytes = view.bytes(heap);
         let numbers = plain_run(bytes, WIDTH).unwrap_or_default().as_chunks::<WIDTH>().0;
         if numbers.len() == wanted.len() {
-            let mut sum = M::Sum::default();
-            for (raw, &wanted) in numbers.iter().zip(wanted) {
-                M::add(&mut sum, number(*raw), wanted);
+            let mut sum = M::EMPTY;
+            // Both are of one length; a zip is a call here where the compiler puts it elsewhere.
+            for (index, &wanted) in wanted.iter().enumerate() {
+                M::add(&mut sum, number(numbers[index]), wanted);
             }
             *target = M::finish(sum);
             continue;
