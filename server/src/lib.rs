@@ -7,7 +7,7 @@
 //! ```
 //! - [`options`]: the command line of `inlay serve`; what leaves the machine needs passwords and TLS. [`users`]: who may come, SCRAM-SHA-256.
 //! - [`served`]: the storage, the sessions, the end. [`session`]: statements on threads that may block, rows in pieces, interrupts.
-//! - [`wire`]: a socket with what is on its way. [`postgres`], [`http`]: the doors. [`json`]: values as JSON. [`metrics`], [`log`].
+//! - [`wire`]: a socket with what is on its way; [`patient`]: one whose client may not stall. [`postgres`], [`http`]: the doors. [`json`]: values as JSON. [`metrics`], [`log`].
 //!
 //! tokio is here and in no crate below: the engine has workers of its own. docs/server.md is for those who run it, decision 33 says why it is so.
 
@@ -19,6 +19,7 @@ mod listen;
 mod log;
 mod metrics;
 mod options;
+mod patient;
 mod postgres;
 mod served;
 mod session;

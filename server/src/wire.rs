@@ -7,11 +7,9 @@
 use bytes::{Buf, BytesMut};
 use std::future::Future;
 use std::io;
-use std::pin::{Pin, pin};
-use std::task::{Context, Poll};
+use std::pin::pin;
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
-use tokio::time::Sleep;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 /// A socket, encrypted or not.
 pub trait Socket: AsyncRead + AsyncWrite + Unpin + Send {}
@@ -36,57 +34,6 @@ pub struct Wire<S> {
     sent: usize,
     /// Whether what was written may lie in the socket's own buffer.
     is_written: bool,
-}
-
-/// A socket whose client has to take what is sent to it within [`STALL_MAX`].
-pub struct Patient<S> {
-    socket: S,
-    /// Runs while the client takes nothing.
-    until: Option<Pin<Box<Sleep>>>,
-}
-
-impl<S> Patient<S> {
-    /// A socket on which nothing waits.
-    pub fn new(socket: S) -> Self {
-        Self { socket, until: None }
-    }
-
-    /// What came of a try to send: waiting has an end.
-    fn waited<T>(&mut self, cx: &mut Context<'_>, tried: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
-        if tried.is_ready() {
-            self.until = None;
-            return tried;
-        }
-        let until = self.until.get_or_insert_with(|| Box::pin(tokio::time::sleep(STALL_MAX)));
-        until.as_mut().poll(cx).map(|()| Err(io::Error::from(io::ErrorKind::TimedOut)))
-    }
-}
-
-impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.socket).poll_read(cx, buffer)
-    }
-}
-
-impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let tried = Pin::new(&mut self.socket).poll_write(cx, bytes);
-        self.waited(cx, tried)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let tried = Pin::new(&mut self.socket).poll_flush(cx);
-        self.waited(cx, tried)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let tried = Pin::new(&mut self.socket).poll_shutdown(cx);
-        self.waited(cx, tried)
-    }
 }
 
 fn gone() -> io::Error {
