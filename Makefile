@@ -25,6 +25,7 @@
 #   make miri     what Miri runs of the unsafe modules within minutes (nightly Rust with miri)
 #   make crash    kills, power cuts, damage, isolation: all of it, and files beside DuckDB and SQLite; an hour
 #   make fuzz-sql  random queries answered by Inlay and DuckDB and by Inlay in other ways     QUERIES=200000 ARGS="--seed 1"
+#   make fuzz-changes random changes of tables by Inlay on a file and by DuckDB, constraints looked up  CASES=300 ARGS="--seed 1"
 #   make fuzz-files damaged Parquet, CSV, JSON, Arrow and Excel files                          MINUTES=30
 #   make fuzz-functions random queries with functions in Python, their answers and the memory        MINUTES=60
 #   make fuzz-text SQL text of any shape, guided by coverage (cargo fuzz, nightly Rust)       MINUTES=60
@@ -40,6 +41,7 @@ FILE ?=
 SUITE ?= tpch
 SF ?= 1
 QUERIES ?= 200000
+CASES ?= 300
 MINUTES ?= 60
 ARGS ?=
 PREFIX ?= /usr/local
@@ -66,7 +68,7 @@ RUST_SOURCES := $(shell find crates cli bindings -type f \( -name '*.rs' -o -nam
 PYTHON_SOURCES := $(shell find bindings/python/python -type f \( -name '*.py' -o -name '*.pyi' -o -name 'py.typed' \))
 
 .PHONY: setup demo shell test test-rust test-units test-alone test-it test-beside test-python test-page test-c test-c-short test-sqlite test-adbc r test-r test-r-short quick sql python bench crash check check-python check-rust check-deep miri \
-	build-tests fuzz-sql fuzz-text fuzz-protocol fuzz-files fuzz-functions c install bench-c bench-protocol
+	build-tests fuzz-sql fuzz-changes fuzz-text fuzz-protocol fuzz-files fuzz-functions c install bench-c bench-protocol
 .DELETE_ON_ERROR:
 
 # Packages are fetched while the engine is compiled.
@@ -256,6 +258,9 @@ crash: $(RELEASE)
 
 fuzz-sql: $(RELEASE)
 	$(BIN)/python -m tests.fuzz --queries $(QUERIES) $(ARGS)
+
+fuzz-changes: $(RELEASE)
+	$(BIN)/python -m tests.fuzz.changes --cases $(CASES) $(ARGS)
 
 fuzz-files: $(RELEASE)
 	$(BIN)/python -m tests.fuzz.files --minutes $(MINUTES) $(ARGS)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
 pytest.importorskip("duckdb")
 
+from tests.fuzz import changes
 from tests.fuzz.__main__ import text
 from tests.fuzz.compare import same
 from tests.fuzz.files import READERS, run
@@ -22,6 +24,14 @@ def test_random_queries_have_one_answer(schema: int) -> None:
     wrong = [finding for finding in report.findings if finding.check != "duckdb" or "rows and" in finding.detail]
     assert not wrong, text(wrong[0], with_tables=True)
     assert report.outcomes["same"] > 60, report.outcomes
+
+
+@pytest.mark.parametrize("case", range(6))
+def test_random_changes_leave_the_same_tables(case: int, tmp_path: Path) -> None:
+    report = changes.Report()
+    changes.run_case(2026, case, tmp_path, report)
+    assert not report.findings, report.findings[0]
+    assert sum(count for outcome, count in report.outcomes.items() if outcome.endswith(": same")) > 15, report.outcomes
 
 
 @pytest.mark.parametrize(
