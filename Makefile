@@ -121,6 +121,7 @@ test:
 	$(MAKE) --no-print-directory --jobs 2 --output-sync=target test-alone test-beside
 	$(MAKE) --no-print-directory test-it
 	$(MAKE) --no-print-directory test-python
+	$(MAKE) --no-print-directory test-page
 
 # All test programs, without running any.
 build-tests:
@@ -151,8 +152,8 @@ test-python: setup
 
 # The server's page in Chromium. Needs Debian's chromium and the package playwright; says so where they are not.
 test-page: setup
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check playwright || true
-	$(BIN)/python -m pytest server/page/tests $(ARGS)
+	! command -v chromium > /dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check playwright || true
+	$(BIN)/python -m pytest -rs server/page/tests $(ARGS)
 
 quick: $(TOOLS)
 	$(BIN)/python -m tests.quick --since $(SINCE) --profile $(PROFILE)
