@@ -22,6 +22,7 @@
     python -m bench functions --queries text,JSON                 functions over a million rows, by families or names
     python -m bench growth --queries wide,join                    how time grows from n to 4n, cases by parts of names
     python -m bench versions --rows 1e5                           memory that an open reader keeps while rows change
+    python -m bench protocol --sf 0.1 --reps 3                    whole tables through networks, beside other servers
     python -m bench reliability                                   crash tests in full, files beside DuckDB and SQLite
     python -m bench reliability --counts short --figures inserts  a quick look; nothing is written
 
@@ -46,6 +47,7 @@ from bench.growth import suite as growth_suite
 from bench.ingest import suite as ingest_suite
 from bench.olap import suite as olap_suite
 from bench.points import suite as points_suite
+from bench.protocol import suite as protocol_suite
 from bench.reliability import page
 from bench.reliability import suite as reliability_suite
 from bench.reliability.counts import MODULES
@@ -94,7 +96,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m bench", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("suite", choices=["tpch", "latency", "growth", "versions", *SUITES, "reliability"])
+    parser.add_argument("suite", choices=["tpch", "latency", "growth", "versions", "protocol", *SUITES, "reliability"])
     parser.add_argument("--sf", type=float, default=1.0, help="TPC-H scale factor")
     parser.add_argument(
         "--rows",
@@ -119,7 +121,7 @@ def arguments() -> argparse.Namespace:
 def names(text: str) -> list[str]:
     """Engine names from `a,b`."""
     chosen = text.split(",")
-    known = [*engines.ALL, "pandas", "numpy", "sqlite", "csv", "hdf5"]
+    known = [*engines.ALL, "pandas", "numpy", "sqlite", "csv", "hdf5", *protocol_suite.NAMES]
     unknown = sorted(set(chosen) - set(known))
     if unknown:
         raise argparse.ArgumentTypeError(f"unknown engine {unknown[0]}, choose from {', '.join(known)}")
@@ -175,6 +177,8 @@ def main() -> int:
         return growth_suite.run(options.queries or ())
     if options.suite == "versions":
         return versions_suite.run(options.only or list(versions_suite.ENGINES), options.rows or versions_suite.UPDATES)
+    if options.suite == "protocol":
+        return protocol_suite.run(options.only, options.sf, options.reps)
     if options.suite in SUITES:
         chosen = SUITES[options.suite](options)
         return cases.main(chosen, options.only, options.sf, options.threads, options.reps, options.queries)
