@@ -23,6 +23,7 @@
     python -m bench growth --queries wide,join                    how time grows from n to 4n, cases by parts of names
     python -m bench versions --rows 1e5                           memory that an open reader keeps while rows change
     python -m bench protocol --sf 0.1 --reps 3                    whole tables through networks, beside other servers
+    python -m bench serve                                         single answers of the server, many clients
     python -m bench reliability                                   crash tests in full, files beside DuckDB and SQLite
     python -m bench reliability --counts short --figures inserts  a quick look; nothing is written
 
@@ -53,6 +54,7 @@ from bench.reliability import suite as reliability_suite
 from bench.reliability.counts import MODULES
 from bench.reliability.suite import MEASURES
 from bench.scale import suite as scale_suite
+from bench.serve import suite as serve_suite
 from bench.ssb import suite as ssb_suite
 from bench.ssdbm import suite as ssdbm_suite
 from bench.tpcds import suite as tpcds_suite
@@ -96,7 +98,9 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m bench", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("suite", choices=["tpch", "latency", "growth", "versions", "protocol", *SUITES, "reliability"])
+    parser.add_argument(
+        "suite", choices=["tpch", "latency", "growth", "versions", "protocol", "serve", *SUITES, "reliability"]
+    )
     parser.add_argument("--sf", type=float, default=1.0, help="TPC-H scale factor")
     parser.add_argument(
         "--rows",
@@ -179,6 +183,8 @@ def main() -> int:
         return versions_suite.run(options.only or list(versions_suite.ENGINES), options.rows or versions_suite.UPDATES)
     if options.suite == "protocol":
         return protocol_suite.run(options.only, options.sf, options.reps)
+    if options.suite == "serve":
+        return serve_suite.run(options.only, options.rows or serve_suite.IDLE)
     if options.suite in SUITES:
         chosen = SUITES[options.suite](options)
         return cases.main(chosen, options.only, options.sf, options.threads, options.reps, options.queries)
