@@ -1,4 +1,5 @@
-//! Which files a path argument means: a path, a list of paths, or a pattern with `*`, `?`, `[a-z]` and `**`.
+//! Which files a path argument means: a path, a list of paths, a pattern with `*`, `?`, `[a-z]` and `**`, or a folder, which
+//! means the files of the reader's kind in it and below.
 
 use crate::files::Files;
 use crate::option_text;
@@ -59,7 +60,7 @@ fn found(function: &str, args: &[Value], access: &Arc<Files>, missing: Missing) 
             if access.is_elsewhere(&item) {
                 expand_url(&item, &mut paths, access, missing)?;
             } else {
-                expand_one(&item, &mut paths, access, missing)?;
+                expand_one(function, &item, &mut paths, access, missing)?;
             }
         }
     }
@@ -87,12 +88,57 @@ fn expand_url(url: &str, paths: &mut Vec<String>, access: &Arc<Files>, missing: 
     Ok(())
 }
 
+/// How the files of a reader's kind end, of which a folder may be full; none for readers of whatever there is.
+fn endings(function: &str) -> &'static [&'static str] {
+    let readers: [(&str, &[&str]); 4] = [
+        ("csv", &["csv", "tsv"]),
+        ("json", &["json", "jsonl", "ndjson"]),
+        ("parquet", &["parquet"]),
+        ("arrow", &["arrow", "arrows", "feather", "ipc"]),
+    ];
+    let own = readers.iter().find(|(kind, _)| function.contains(kind));
+    own.map_or(&[], |(_, endings)| *endings)
+}
+
 fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?', '['])
 }
 
 /// The files on disk that a pattern matches; nothing is looked at, and no folder listed, that is out of reach.
-fn expand_one(path: &str, paths: &mut Vec<String>, access: &Files, missing: Missing) -> Result<()> {
+fn expand_one(
+    function: &str,
+    path: &str,
+    paths: &mut Vec<String>,
+    access: &Files,
+    missing: Missing,
+) -> Result<()> {
+    let endings = endings(function);
+    if !endings.is_empty() && access.is_folder(path).unwrap_or(false) {
+        let before = paths.len();
+        let folder = path.trim_end_matches('/');
+        for ending in endings {
+            for packed in ["", ".gz", ".zst"] {
+                let mut found = Vec::new();
+                let name = format!("*.{ending}{packed}");
+                let segments = ["**", name.as_str()];
+                walk(
+                    Path::new(if folder.is_empty() { "/" } else { folder }),
+                    &segments,
+                    &mut found,
+                    access,
+                    0,
+                )?;
+                paths.extend(found);
+            }
+        }
+        paths[before..].sort();
+        if paths.len() == before && missing == Missing::Nothing {
+            let message = format!("no file in this folder ends in .{}", endings.join(" or ."));
+            let error = std::io::Error::new(std::io::ErrorKind::NotFound, message);
+            return Err(Error::io("cannot read", path, &error));
+        }
+        return Ok(());
+    }
     // A name may look like a pattern.
     if !is_pattern(path) || access.exists(path).unwrap_or(false) {
         access.ask(Door::Read(path))?;

@@ -200,11 +200,26 @@ impl CsvOptions {
     /// Options from named arguments.
     pub fn read(named: &[(String, Value)], types: &TypeNames<'_>) -> Result<Self> {
         let mut options = Self::default();
+        let mut types_by = None;
         for (name, value) in named {
             let name = name.to_ascii_lowercase();
+            if matches!(name.as_str(), "types" | "dtypes" | "column_types")
+                && let Some(before) = types_by.replace(name.clone())
+            {
+                let message = format!("{name} and {before} both give types of columns; use one of them");
+                return Err(Error::invalid_argument(message));
+            }
             if !options.set(&name, value, types)? && !options.set_rare(&name, value)? {
                 return Err(unknown_option("read_csv", &name, NAMES));
             }
+        }
+        let leaves_none_out = |(name, value): &(String, Value)| {
+            name.eq_ignore_ascii_case("ignore_errors") && *value == Value::Boolean(false)
+        };
+        if options.rejects.stores && named.iter().any(leaves_none_out) {
+            let message =
+                "rejects are stored of lines that are left out, and ignore_errors = false leaves none out";
+            return Err(Error::invalid_argument(message));
         }
         // The binder gives the zone.
         let written = named.iter().filter(|(name, _)| name != "time_zone");
@@ -230,6 +245,12 @@ impl CsvOptions {
                 self.null_strings = match value {
                     Value::Varchar(text) if !text.starts_with('[') => vec![text.clone()],
                     other => texts_of(name, other)?,
+                };
+                if self.null_strings.is_empty() {
+                    let message = format!(
+                        "{name} = []: at least one text stands for NULL; leave it out for the empty text"
+                    );
+                    return Err(Error::invalid_argument(message));
                 }
             }
             "allow_quoted_nulls" => {
@@ -265,7 +286,13 @@ impl CsvOptions {
                 self.timestamp_format = Some(text(name, value)?.to_string());
             }
             "time_zone" => self.zone = Some(Zone::named(text(name, value)?)?),
-            "decimal_separator" => self.decimal_separator = byte(name, value)?,
+            "decimal_separator" => {
+                self.decimal_separator = byte(name, value)?;
+                if !matches!(self.decimal_separator, b'.' | b',') {
+                    let message = format!("decimal_separator is '.' or ',', not {value}");
+                    return Err(Error::invalid_argument(message));
+                }
+            }
             "thousands" => self.thousands = optional_byte(name, value)?,
             _ => return Ok(false),
         }
@@ -313,6 +340,22 @@ impl CsvOptions {
         Ok(true)
     }
 
+    /// What ends a value, or is taken out of it, is in no value, and so in none that stands for NULL.
+    fn check_nulls(&self) -> Result<()> {
+        let has = |text: &String, part: &[u8]| {
+            !part.is_empty() && text.as_bytes().windows(part.len()).any(|window| window == part)
+        };
+        let delimiter = self.delimiter.as_deref().unwrap_or_default();
+        let quotes = [self.quote.flatten(), self.escape.flatten()];
+        let mut parts = quotes.iter().flatten().map(std::slice::from_ref).chain([delimiter]);
+        match parts.find_map(|part| self.null_strings.iter().find(|null| has(null, part))) {
+            None => Ok(()),
+            Some(null) => Err(Error::invalid_argument(format!(
+                "nullstr '{null}' has the delim, quote or escape in it: no value reads like that"
+            ))),
+        }
+    }
+
     fn check(&mut self) -> Result<()> {
         let clash = |what: &str| Err(Error::invalid_argument(what.to_string()));
         if self.thousands == Some(self.decimal_separator) {
@@ -322,11 +365,15 @@ impl CsvOptions {
         if rejects.errors_table.eq_ignore_ascii_case(&rejects.scans_table) {
             return clash("rejects_table and rejects_scan must be different names");
         }
-        let bytes = [self.quote.flatten(), self.comment.flatten()];
+        if rejects.errors_table.is_empty() || rejects.scans_table.is_empty() {
+            return clash("rejects_table and rejects_scan have a name: it is empty");
+        }
+        let bytes = [self.quote.flatten(), self.escape.flatten(), self.comment.flatten()];
         let delimiter = self.delimiter.as_deref().unwrap_or_default();
         if bytes.iter().flatten().any(|byte| delimiter.contains(byte)) {
-            return clash("delim, quote and comment must be different characters");
+            return clash("delim, quote, escape and comment must be different characters");
         }
+        self.check_nulls()?;
         if self.comment.flatten().is_some() && self.comment.flatten() == self.quote.flatten() {
             return clash("quote and comment must be different characters");
         }

@@ -257,7 +257,13 @@ fn quoted_columns(value: &Value, names: &[String]) -> Result<Vec<bool>> {
             }
             return Ok(quoted);
         }
-        None => boolean("force_quote", value)?,
+        None => match value {
+            Value::Boolean(all) => *all,
+            other => {
+                let message = format!("force_quote takes '*' or a list of columns, not {other}");
+                return Err(Error::invalid_argument(message));
+            }
+        },
     };
     Ok(vec![is_all; names.len()])
 }

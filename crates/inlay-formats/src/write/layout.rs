@@ -84,7 +84,14 @@ impl Layout {
         if appends {
             // Names that nothing has yet.
             layout.may_exist = true;
-            pattern = Some(pattern.unwrap_or(NamePattern::of("data_{uuid}")?));
+            let given = pattern.unwrap_or(NamePattern::of("data_{uuid}")?);
+            if !given.is_new_each_time() {
+                return Err(Error::invalid_argument(
+                    "APPEND writes files under names that nothing has yet, and those of this FILENAME_PATTERN may be there; put \
+                     {uuid} into it",
+                ));
+            }
+            pattern = Some(given);
         }
         layout.pattern = pattern.unwrap_or_default();
         if !layout.is_folder()

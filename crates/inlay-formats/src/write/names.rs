@@ -39,6 +39,11 @@ impl Default for NamePattern {
 }
 
 impl NamePattern {
+    /// Whether each name is one that nothing has yet.
+    pub fn is_new_each_time(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part, Part::Random | Part::Time))
+    }
+
     /// The pattern of a text, which must be one for names.
     pub fn of(text: &str) -> Result<Self> {
         let wrong = |what: &str| {

@@ -635,11 +635,18 @@ impl Path {
                     steps.push(match inner {
                         "*" => Step::Items,
                         number => {
-                            let read = |number: &str| number.parse::<i64>().map_err(|_| wrong());
+                            let read = |number: &str| match number.starts_with('+') {
+                                true => Err(wrong()),
+                                false => number.parse::<i64>().map_err(|_| wrong()),
+                            };
                             match number.strip_prefix('#') {
                                 None => Step::Index(read(number)?),
                                 Some("") => Step::End(0),
-                                Some(back) => Step::End(read(back)?.saturating_neg()),
+                                // Only items in front of the end can be there.
+                                Some(back) if back.starts_with('-') => {
+                                    Step::End(read(back)?.saturating_neg())
+                                }
+                                Some(_) => return Err(wrong()),
                             }
                         }
                     });

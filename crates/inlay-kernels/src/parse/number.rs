@@ -198,17 +198,22 @@ fn signed_magnitude(text: &[u8], scale: u8) -> Result<(bool, u128), ParseError> 
         rest => (false, rest),
     };
     let (mut number, mut exponent, mut digits, mut in_fraction) = (0u128, 0i32, 0usize, false);
-    // A digit that does not fit any more only shifts the exponent; it is far behind what rounding looks at.
+    // From the first digit on that does not fit, they only shift the exponent; the first one may be what rounding looks at.
+    let mut dropped = None;
     while let [byte, tail @ ..] = rest {
         match byte {
             b'0'..=b'9' => {
                 digits += 1;
-                match number.checked_mul(10).and_then(|n| n.checked_add(u128::from(byte - b'0'))) {
-                    Some(grown) => {
+                let digit = byte - b'0';
+                match number.checked_mul(10).and_then(|n| n.checked_add(u128::from(digit))) {
+                    Some(grown) if dropped.is_none() => {
                         number = grown;
                         exponent -= i32::from(in_fraction);
                     }
-                    None => exponent += i32::from(!in_fraction),
+                    Some(_) | None => {
+                        dropped = dropped.or(Some(digit));
+                        exponent = exponent.saturating_add(i32::from(!in_fraction));
+                    }
                 }
             }
             b'.' if !in_fraction => in_fraction = true,
@@ -228,7 +233,16 @@ fn signed_magnitude(text: &[u8], scale: u8) -> Result<(bool, u128), ParseError> 
         }
         _ => return Err(ParseError::Malformed),
     }
-    Ok((negative, shift_decimal(number, exponent.saturating_add(i32::from(scale)))?))
+    let power = exponent.saturating_add(i32::from(scale));
+    let magnitude = match dropped {
+        // With the digit that did not fit it is beyond 128 bits.
+        Some(_) if power > 0 => return Err(ParseError::OutOfRange),
+        Some(digit) if power == 0 => {
+            number.checked_add(u128::from(digit >= 5)).ok_or(ParseError::OutOfRange)?
+        }
+        Some(_) | None => shift_decimal(number, power)?,
+    };
+    Ok((negative, magnitude))
 }
 
 /// `number * 10^power`, rounded half up.
@@ -318,6 +332,24 @@ mod tests {
         assert_eq!(decimal(b"1e38", 38, 0), Err(ParseError::OutOfRange));
         assert_eq!(decimal(b"7", 4, 2), Ok(700));
         assert_eq!(decimal(b"7.", 4, 2), Ok(700));
+    }
+
+    #[test]
+    fn digits_beyond_128_bits_round_and_overflow() {
+        let greatest = "340282366920938463463374607431768211455";
+        assert_eq!(unsigned(greatest.as_bytes()), Ok(u128::MAX));
+        for beyond in [
+            "340282366920938463463374607431768211456",
+            "340282366920938463463374607431768211456e0",
+            "3402823669209384634633746074317682114560",
+            "34028236692093846346337460743176821145.6e1",
+        ] {
+            assert_eq!(unsigned(beyond.as_bytes()), Err(ParseError::OutOfRange), "{beyond}");
+        }
+        let expected = 34028236692093846346337460743176821146u128;
+        assert_eq!(unsigned(b"34028236692093846346337460743176821145.61"), Ok(expected));
+        assert_eq!(decimal(b"5000000000000000000000000000.00000000009", 38, 10), Ok(5 * 10i128.pow(37) + 1));
+        assert_eq!(decimal(b"-5000000000000000000000000000.000000000049", 38, 10), Ok(-5 * 10i128.pow(37)));
     }
 
     /// Short numbers are read another way; both say the same of every number, also around what is short.

@@ -177,7 +177,7 @@ impl Binder<'_> {
         match expr {
             _ if expr.ty() == ty => Ok(expr),
             // Whatever is of NULL's type has no other value; but error() must be called to fail.
-            Expr::Call { .. } if expr.ty() == LogicalType::Null => {
+            _ if expr.ty() == LogicalType::Null && calls(&expr) => {
                 Ok(Expr::Cast { input: Box::new(expr), ty, or_null: false, place: self.place(pos) })
             }
             _ if expr.ty() == LogicalType::Null => Ok(Expr::Literal { value: Value::Null, ty }),
@@ -453,4 +453,9 @@ fn roomy(ty: LogicalType) -> LogicalType {
         }
         other => other,
     }
+}
+
+/// Whether a function is called, which may fail, even if its value can be nothing but NULL.
+pub(super) fn calls(expr: &Expr) -> bool {
+    matches!(expr, Expr::Call { .. }) || expr.children().into_iter().any(calls)
 }

@@ -1,8 +1,9 @@
 //! Values of constant expressions: LIMIT, arguments of table functions and procedures, settings.
 
-use super::Binder;
+use super::subquery::{attach, free_columns};
+use super::{Binder, Output};
 use crate::parser::ast::{self, Pos};
-use crate::plan::{CompareOp, Expr};
+use crate::plan::{CompareOp, Expr, Plan};
 use inlay_kernels::cast_value;
 use inlay_types::{Error, LogicalType, Result, Value, Vector, limits};
 use std::cmp::Ordering;
@@ -16,6 +17,30 @@ impl Binder<'_> {
             return Err(self.at(Error::unsupported(format!("a subquery in {place}")), pos));
         }
         self.evaluate(&bound, pos, place)
+    }
+
+    /// As [`Binder::constant`]; what a query gives, or cannot be folded, is computed now.
+    pub(super) fn constant_now(&mut self, expr: &ast::Expr, place: &str) -> Result<Value> {
+        let pos = expr.pos;
+        let (bound, pending) = self.isolated(|binder| binder.expr(expr))?;
+        let is_open = !bound.columns().is_empty() && pending.is_empty();
+        if pending.is_empty() && (is_open || !matches!(evaluate(&bound), Ok(None))) {
+            return self.evaluate(&bound, pos, place);
+        }
+        let Some(run) = self.context.run else {
+            return Err(self.at(Error::unsupported(format!("a subquery in {place}")), pos));
+        };
+        let id = self.columns.add("argument", super::coerce::concrete(bound.ty()));
+        let bound = self.cast_to(bound, self.columns.ty(id), pos)?;
+        let plan = attach(Plan::single_row(), pending, &self.columns).project(vec![(id, bound)]);
+        if !free_columns(&plan).is_empty() {
+            return Err(
+                self.at(Error::bind(format!("{place} must be constant: it may not read columns")), pos)
+            );
+        }
+        let rows = self.rows_of(run, &plan, &[Output { id, name: "argument".into() }]);
+        let value = self.placed(rows, pos)?.into_iter().flatten().next();
+        value.ok_or_else(|| Error::internal("a query of one row gave none"))
     }
 
     /// The value of a bound expression without columns.

@@ -89,7 +89,7 @@ impl Binder<'_> {
                 Ok(self.column(id))
             }
             ExprKind::Columns(_) => {
-                let message = "COLUMNS stands behind SELECT, WHERE and ORDER BY only";
+                let message = "COLUMNS stands behind SELECT, DISTINCT ON, WHERE and ORDER BY only";
                 Err(self.at(Error::bind(message), pos))
             }
             ExprKind::Collate { expr, collation } => {
@@ -454,7 +454,10 @@ impl Binder<'_> {
             if let Some(slots) = self.context.slots {
                 slots.notes(&input, &ty);
             }
-            return Ok(Expr::Literal { value: Value::Null, ty });
+            return match super::coerce::calls(&input) {
+                true => self.cast_to(input, ty, pos),
+                false => Ok(Expr::Literal { value: Value::Null, ty }),
+            };
         }
         if let Expr::Literal { value, .. } = &input {
             if value.is_null() {
@@ -555,7 +558,15 @@ impl Binder<'_> {
         {
             return Ok(Expr::literal(Value::Null));
         }
-        let args = if WRITE_JSON.contains(&name) { self.shown_moments(args, pos)? } else { args };
+        let mut args = if WRITE_JSON.contains(&name) { self.shown_moments(args, pos)? } else { args };
+        if AGGREGATE_LISTS.contains(&name) {
+            // What the aggregate takes besides the list is a literal, such as a list of fractions.
+            for arg in args.iter_mut().skip(2) {
+                if let Ok(Some(value)) = super::constant::evaluate(arg) {
+                    *arg = Expr::Literal { value, ty: arg.ty() };
+                }
+            }
+        }
         let types: Vec<_> = args.iter().map(arg_type).collect();
         let function = match resolve_scalar(name, &types, &self.context.options) {
             // Of a NULL without a type nothing is known: neither is what a function of lists or maps gives for it.
@@ -563,6 +574,15 @@ impl Binder<'_> {
                 if args.first().is_some_and(is_untyped) && scalar_exists(name) =>
             {
                 return Ok(Expr::literal(Value::Null));
+            }
+            // What is no document yet becomes one, as where a reader found a STRUCT in a file.
+            Err(Error::UndefinedFunction { .. })
+                if READ_JSON.contains(&name) && args.first().is_some_and(becomes_document) =>
+            {
+                let mut args = args;
+                let document = args.remove(0);
+                args.insert(0, self.call("to_json", vec![document], pos)?);
+                return self.call(name, args, pos);
             }
             found => self.placed(found, pos)?,
         };
@@ -590,6 +610,32 @@ fn of_documents<'n>(name: &'n str, args: &[Expr]) -> &'n str {
         ("-", [document, _]) if is_json(document) => "jsonb_delete",
         _ => name,
     }
+}
+
+/// Functions that aggregate the elements of a list by the function that they name.
+const AGGREGATE_LISTS: [&str; 5] =
+    ["aggregate", "array_aggr", "array_aggregate", "list_aggr", "list_aggregate"];
+
+/// Functions that read parts of a document.
+const READ_JSON: [&str; 13] = [
+    "->",
+    "->>",
+    "json",
+    "json_array_length",
+    "json_contains",
+    "json_exists",
+    "json_extract",
+    "json_extract_path",
+    "json_extract_path_text",
+    "json_extract_string",
+    "json_keys",
+    "json_type",
+    "json_value",
+];
+
+/// Whether a value is neither a document nor the text of one.
+fn becomes_document(arg: &Expr) -> bool {
+    !matches!(arg.ty(), LogicalType::Varchar | LogicalType::Json | LogicalType::Null | LogicalType::Blob)
 }
 
 /// Functions that write their arguments as JSON.

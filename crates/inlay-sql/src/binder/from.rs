@@ -49,8 +49,11 @@ impl Binder<'_> {
             }
             TableRef::Subquery { query, alias, .. } => {
                 let bound = self.query(query)?;
-                let name = alias.as_ref().map_or("unnamed_subquery", |alias| alias.name.value.as_str());
-                self.add_relation(name, named_columns(&bound.output), alias.as_ref())?;
+                let name = match alias {
+                    Some(alias) => alias.name.value.clone(),
+                    None => self.unnamed_subquery()?,
+                };
+                self.add_relation(&name, named_columns(&bound.output), alias.as_ref())?;
                 Ok(bound.plan)
             }
             TableRef::Join { left, right, kind, condition, pos } => {
@@ -64,6 +67,13 @@ impl Binder<'_> {
                 Ok(Plan::Sample { input: Box::new(self.table_ref(table)?), sample: *sample })
             }
         })
+    }
+
+    /// What a subquery without a name is called in a FROM: as in PostgreSQL, and those behind the first have numbers, as in DuckDB.
+    fn unnamed_subquery(&mut self) -> Result<String> {
+        const NAME: &str = "unnamed_subquery";
+        let count = self.scope()?.relations.iter().filter(|known| known.name.starts_with(NAME)).count();
+        Ok(if count == 0 { NAME.to_string() } else { format!("{NAME}{}", count + 1) })
     }
 
     /// Makes columns visible under a table's name or alias.
@@ -373,8 +383,8 @@ impl Binder<'_> {
         };
         // A series whose ends come from the tables in front is the elements of a list per row.
         // What looks like a column inside a macro may be a parameter with a constant argument.
-        let is_of_rows =
-            matches!(name.as_str(), "range" | "generate_series") && reads_columns(&call.arguments);
+        let is_of_rows = matches!(name.as_str(), "range" | "generate_series")
+            && (reads_columns(&call.arguments) || reads_queries(&call.arguments));
         if is_of_rows && !self.macros.is_active() {
             return self.series_of_rows(&name, call, alias);
         }
@@ -480,14 +490,55 @@ impl Binder<'_> {
         let place = format!("an argument of {}", call.name.value);
         let mut args = Vec::with_capacity(call.arguments.len());
         for argument in &call.arguments {
-            args.push(self.constant(argument, &place)?);
+            args.push(self.constant_now(argument, &place)?);
         }
         let mut named = Vec::with_capacity(call.named.len());
         for (name, argument) in &call.named {
-            named.push((name.value.to_lowercase(), self.constant(argument, &place)?));
+            let name = name.value.to_lowercase();
+            let value = match self.constant_now(argument, &place) {
+                // Types are texts there, and may stand without quotes.
+                Err(error) if TYPE_OPTIONS.contains(&name.as_str()) => {
+                    self.constant(&with_names_as_texts(argument), &place).map_err(|_| error)?
+                }
+                value => value?,
+            };
+            named.push((name, value));
         }
         Ok((args, named))
     }
+}
+
+/// Options of readers whose values are names of types.
+const TYPE_OPTIONS: [&str; 6] =
+    ["auto_type_candidates", "column_types", "columns", "dtypes", "hive_types", "types"];
+
+/// An expression in which names of columns are texts: `{a: INTEGER}` as `{a: 'INTEGER'}`.
+fn with_names_as_texts(written: &crate::parser::ast::Expr) -> crate::parser::ast::Expr {
+    use crate::parser::ast::{ExprKind, Literal};
+    let mut written = written.clone();
+    let mut open = vec![&mut written];
+    while let Some(expr) = open.pop() {
+        if let ExprKind::Column(parts) = &expr.kind {
+            let parts: Vec<&str> = parts.iter().map(|part| part.value.as_str()).collect();
+            expr.kind = ExprKind::Literal(Literal::String(parts.join(".")));
+        } else {
+            open.extend(expr.children_mut());
+        }
+    }
+    written
+}
+
+/// Whether an argument reads a query.
+fn reads_queries<'a>(arguments: impl IntoIterator<Item = &'a crate::parser::ast::Expr>) -> bool {
+    use crate::parser::ast::ExprKind;
+    let mut open: Vec<_> = arguments.into_iter().collect();
+    while let Some(expr) = open.pop() {
+        if matches!(expr.kind, ExprKind::Subquery(_)) {
+            return true;
+        }
+        open.extend(expr.children());
+    }
+    false
 }
 
 /// Whether an argument reads a column.

@@ -223,6 +223,7 @@ impl Binder<'_> {
         let parts = self.in_phase(Phase::Aggregate, |binder| binder.aggregate_parts(name, call, host, pos));
         let deepest = self.aggregate_frames.pop().and_then(|frame| frame.deepest);
         let (mut aggregate, pending) = parts?;
+        self.check_distinct_order(name, call, &aggregate)?;
         let is_untyped = make_concrete(&mut aggregate.function);
         let target = deepest.unwrap_or(scope_index);
         // An aggregate around this one must know how deep this one reaches.
@@ -250,6 +251,22 @@ impl Binder<'_> {
             }
         };
         Ok(if is_untyped { Expr::literal(Value::Null) } else { self.columns.expr(id) })
+    }
+
+    /// With DISTINCT a value that is there several times is taken once: a key that is no part of it might differ each time.
+    fn check_distinct_order(&self, name: &str, call: &FunctionCall, aggregate: &AggregateExpr) -> Result<()> {
+        if !call.distinct || self.is_sqlite() {
+            return Ok(());
+        }
+        let keys = aggregate.order_by.iter().zip(&call.order_by);
+        let Some((_, item)) = { keys }.find(|(key, _)| !is_made_of(&aggregate.args, &key.expr)) else {
+            return Ok(());
+        };
+        let message = format!(
+            "with DISTINCT, {name} is ordered by its arguments alone: a value that is there several times may have several \
+             of these keys"
+        );
+        Err(self.at(Error::bind(message), item.expr.pos))
     }
 
     pub(super) fn aggregate_parts(
@@ -433,6 +450,27 @@ pub(super) fn make_concrete(function: &mut Arc<AggregateFunction>) -> bool {
 /// Whether an expression has a part.
 fn reads(expr: &Expr, part: &Expr) -> bool {
     expr == part || expr.children().into_iter().any(|child| reads(child, part))
+}
+
+/// Whether nothing but the arguments of an aggregate decides about a value.
+fn is_made_of(args: &[Expr], value: &Expr) -> bool {
+    let bare = |expr: &Expr| {
+        let mut expr = expr;
+        while let Expr::Cast { input, .. } = expr {
+            expr = input;
+        }
+        expr.clone()
+    };
+    if args.iter().any(|arg| arg == value || bare(arg) == bare(value)) {
+        return true;
+    }
+    let parts = value.children();
+    let is_made = if parts.is_empty() {
+        value.columns().is_empty()
+    } else {
+        parts.into_iter().all(|part| is_made_of(args, part))
+    };
+    is_made && !value.is_volatile()
 }
 
 /// Puts `new` where an expression has a part.

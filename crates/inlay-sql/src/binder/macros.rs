@@ -343,6 +343,15 @@ impl Binder<'_> {
         call: &FunctionCall,
         pos: Pos,
     ) -> Result<(Rc<MacroOverload>, Arguments)> {
+        if let (Some((named, _)), Some(last)) = (call.named.first(), call.arguments.last())
+            && last.pos > named.pos
+        {
+            let message = format!(
+                "an argument without a name stands behind \"{}\", which has one; put it in front",
+                named.value
+            );
+            return Err(self.at(Error::bind(message), last.pos));
+        }
         let with_arguments = |overload: &Rc<MacroOverload>| {
             arguments_of(overload, call).map(|arguments| (Rc::clone(overload), arguments))
         };

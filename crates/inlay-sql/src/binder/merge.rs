@@ -2,7 +2,7 @@
 
 use super::object::{Home, Target};
 use super::row::{Positions, with_columns};
-use super::scope::{Phase, Relation, RelationColumn, Scope};
+use super::scope::{Phase, Relation, RelationColumn, Scope, same_name};
 use super::subquery::{Pending, attach, combine};
 use super::{Binder, Bound, Output};
 use crate::parser::ast::{self, ExprKind, Ident, Pos};
@@ -10,7 +10,7 @@ use crate::plan::statement::{Merge, MergeAction, MergeClause, MergeKind};
 use crate::plan::{self, ColumnId, Expr, JoinKind};
 use inlay_catalog::{TableSchema, bare_name};
 use inlay_storage::Origin;
-use inlay_types::{Error, LogicalType, Result, Value};
+use inlay_types::{Candidates, Error, LogicalType, Result, Value};
 use std::sync::Arc;
 
 /// What the clauses of one MERGE share.
@@ -71,6 +71,11 @@ impl Binder<'_> {
         };
         let mut plan = combine(kind, source, target_plan, conditions);
         let scope = MergeScope { database: &database, schema, table: &merge.table, target, source_relations };
+        if let Some(clause) = unreachable_clause(&merge.clauses) {
+            let message =
+                "this WHEN is never reached: one of the same kind stands in front of it, without a condition";
+            return Err(self.at(Error::bind(message), clause.pos));
+        }
         let mut clauses = Vec::with_capacity(merge.clauses.len());
         for clause in &merge.clauses {
             let (bound, pending) = self.merge_clause(clause, &scope)?;
@@ -162,14 +167,18 @@ impl Binder<'_> {
                 }
                 self.merge_update(set, values, shared)?
             }
-            ast::MergeAction::UpdateAll => {
-                let (set, values): (Vec<usize>, Vec<Expr>) = self.by_name(pos, shared)?.into_iter().unzip();
+            ast::MergeAction::UpdateAll { by_name } => {
+                let given = self.of_source(*by_name, pos, shared)?;
+                let (set, values): (Vec<usize>, Vec<Expr>) = given.into_iter().unzip();
                 self.merge_update(set, values, shared)?
             }
             ast::MergeAction::Insert { columns, values } => {
                 let mut targets = self.column_indexes(schema, columns, shared.table)?;
                 if columns.is_empty() {
                     targets = super::change::insertable(schema);
+                }
+                if columns.is_empty() && values.is_empty() {
+                    targets = Vec::new();
                 }
                 if targets.len() != values.len() {
                     let message = format!(
@@ -191,8 +200,8 @@ impl Binder<'_> {
                 }
                 MergeAction::Insert { values: self.whole_row(given, shared)? }
             }
-            ast::MergeAction::InsertAll => {
-                let given = self.by_name(pos, shared)?;
+            ast::MergeAction::InsertAll { by_name } => {
+                let given = self.of_source(*by_name, pos, shared)?;
                 MergeAction::Insert { values: self.whole_row(given, shared)? }
             }
         })
@@ -210,20 +219,42 @@ impl Binder<'_> {
         Ok(MergeAction::Update { set, values })
     }
 
-    /// `UPDATE SET *` and `INSERT *`: columns of the source, by name.
-    fn by_name(&mut self, pos: Pos, shared: &MergeScope<'_>) -> Result<Vec<(usize, Expr)>> {
-        let mut given = Vec::new();
-        for index in super::change::insertable(shared.schema) {
-            let column = &shared.schema.columns[index];
-            let relations = &self.scope()?.relations[..shared.source_relations];
-            let found = relations.iter().flat_map(|relation| relation.named(&column.name)).next();
-            let Some(id) = found.map(|other| other.id) else {
-                let message = format!("the source of MERGE has no column \"{}\"", column.name);
-                return Err(self.at(Error::bind(message), pos));
+    /// `UPDATE` and `INSERT` without columns: those of the source. BY NAME each of them goes into the column of its name; else all have
+    /// to be there, by their names or, if they have other ones, by their places.
+    fn of_source(&mut self, by_name: bool, pos: Pos, shared: &MergeScope<'_>) -> Result<Vec<(usize, Expr)>> {
+        let targets = super::change::insertable(shared.schema);
+        let relations = &self.scope()?.relations[..shared.source_relations];
+        let source = relations.iter().flat_map(|relation| &relation.columns);
+        let source: Vec<(String, ColumnId)> = source.map(|column| (column.name.clone(), column.id)).collect();
+        let name_of = |index: usize| &shared.schema.columns[index].name;
+        let place =
+            |index: usize| source.iter().find(|(name, _)| same_name(name, name_of(index))).map(|(_, id)| *id);
+        let mut found: Vec<(usize, ColumnId)> =
+            targets.iter().filter_map(|&index| place(index).map(|id| (index, id))).collect();
+        if by_name {
+            let is_known = |(name, _): &&(String, ColumnId)| {
+                targets.iter().any(|&index| same_name(name, name_of(index)))
             };
-            given.push((index, self.assigned(self.column(id), column.ty.clone(), pos)?));
+            if let Some((name, _)) = source.iter().find(|column| !is_known(column)) {
+                let known = targets.iter().map(|&index| name_of(index).as_str());
+                let candidates = Candidates::of(name, known);
+                let name = format!("{}.{name}", bare_name(&shared.schema.name));
+                return Err(self.at(Error::UndefinedColumn { name, candidates }, pos));
+            }
+        } else if found.len() < targets.len() {
+            if source.len() != targets.len() {
+                let (table, wanted, given) = (bare_name(&shared.schema.name), targets.len(), source.len());
+                let message = format!("table \"{table}\" has {wanted} columns, the source of MERGE {given}");
+                let hint = "BY NAME takes those of the same name";
+                return Err(self.at(Error::bind(message).with_hint(hint), pos));
+            }
+            found = targets.iter().copied().zip(source.iter().map(|(_, id)| *id)).collect();
         }
-        Ok(given)
+        let assigned = |binder: &mut Self, (index, id): (usize, ColumnId)| {
+            let ty = shared.schema.columns[index].ty.clone();
+            Ok((index, binder.assigned(binder.column(id), ty, pos)?))
+        };
+        found.into_iter().map(|place| assigned(self, place)).collect()
     }
 
     /// The values of all columns of a new row.
@@ -265,4 +296,12 @@ fn clause_exprs_mut(clause: &mut MergeClause) -> Vec<&mut Expr> {
         MergeAction::Nothing | MergeAction::Delete => &mut [],
     };
     clause.condition.iter_mut().chain(values).collect()
+}
+
+/// The first clause behind one of its kind that takes every row.
+fn unreachable_clause(clauses: &[ast::MergeClause]) -> Option<&ast::MergeClause> {
+    clauses.iter().enumerate().find_map(|(index, clause)| {
+        let takes_all = |before: &ast::MergeClause| before.kind == clause.kind && before.condition.is_none();
+        clauses[..index].iter().any(takes_all).then_some(clause)
+    })
 }

@@ -23,6 +23,7 @@ mod changing;
 mod coerce;
 mod collate;
 mod columns;
+mod comment;
 mod constant;
 mod constants;
 mod copy;

@@ -120,6 +120,9 @@ impl Binder<'_> {
     pub(super) fn new_name(&self, name: &ObjectName, temporary: bool) -> Result<(String, String)> {
         let place = self.place_of(name)?;
         let refuse = |message: String| Err(self.at(Error::bind(message), name.pos()));
+        if name.last().is_empty() {
+            return refuse("a name has at least one letter".into());
+        }
         if place.database.as_deref() == Some(SYSTEM) {
             return refuse(format!("{name}: the schemas of system tables cannot be changed"));
         }

@@ -10,7 +10,7 @@ use crate::parser::ast::object::{self as ast, Commented, DroppedKind, RenamedKin
 use crate::parser::ast::{Expr, ExprKind, Ident, ObjectName, OnCommit, OnExisting, QueryBody};
 use crate::parser::{parse_functions, parse_macro};
 use crate::plan;
-use crate::plan::object::{CommentTarget, Define, ObjectStatement};
+use crate::plan::object::{Define, ObjectStatement};
 use crate::plan::statement::{CreateTable, Drop, DroppedObject, ObjectKind as Kind};
 use inlay_catalog::{
     CatalogEntry, ColumnSchema, Definition, DefinitionKind, MAIN, SYSTEM, SYSTEM_SCHEMAS, TEMPORARY,
@@ -145,6 +145,14 @@ impl Binder<'_> {
             }
             return Err(self.at(Error::Duplicate { kind: "schema", name: schema }, name.pos()));
         }
+        if on_existing == OnExisting::Replace {
+            self.check_empty(
+                &database,
+                &schema,
+                name,
+                "DROP SCHEMA ... CASCADE drops them, and then it can be made",
+            )?;
+        }
         Ok(define(database, DefinitionKind::Schema, schema, String::new(), on_existing))
     }
 
@@ -226,7 +234,7 @@ impl Binder<'_> {
     }
 
     /// The same, where FUNCTION is another word for MACRO.
-    fn macro_or_function(
+    pub(super) fn macro_or_function(
         &self,
         kind: DefinitionKind,
         name: &ObjectName,
@@ -241,7 +249,10 @@ impl Binder<'_> {
     }
 
     /// The table of a materialised view, and its query.
-    fn materialized_view(&self, name: &ObjectName) -> Result<(String, Arc<TableEntry>, Arc<Definition>)> {
+    pub(super) fn materialized_view(
+        &self,
+        name: &ObjectName,
+    ) -> Result<(String, Arc<TableEntry>, Arc<Definition>)> {
         let (database, definition) = self.definition(DefinitionKind::MaterializedView, name)?;
         match self.context.catalog.resolve(Some(&database), &definition.name) {
             Some((_, CatalogEntry::Table(entry))) => Ok((database, entry, definition)),
@@ -403,17 +414,10 @@ impl Binder<'_> {
             let near = near_names(&schema, known.iter().map(String::as_str));
             return Err(self.at(Error::bind(undefined("schema", &schema, &near)), name.pos()));
         }
-        let contents = self.contents(&database, &schema);
-        if let (false, Some(first)) = (cascade, contents.first()) {
-            let others = match contents.len() - 1 {
-                0 => String::new(),
-                1 => " and another object".to_string(),
-                count => format!(" and {count} other objects"),
-            };
-            let message = format!("schema \"{schema}\" holds \"{}\"{others}", first.name);
-            let hint = "DROP SCHEMA ... CASCADE drops them, too";
-            return Err(self.at(Error::bind(message).with_hint(hint), name.pos()));
+        if !cascade {
+            self.check_empty(&database, &schema, name, "DROP SCHEMA ... CASCADE drops them, too")?;
         }
+        let contents = self.contents(&database, &schema);
         dropped.objects.extend(contents.iter().cloned());
         for object in contents.iter().filter(|object| object.kind == Kind::Table) {
             self.drop_table(object, name, true, dropped)?;
@@ -421,6 +425,19 @@ impl Binder<'_> {
         let kind = Kind::Definition(DefinitionKind::Schema);
         dropped.objects.push(DroppedObject { database, kind, name: schema });
         Ok(())
+    }
+
+    /// An error if a schema holds anything.
+    fn check_empty(&self, database: &str, schema: &str, name: &ObjectName, hint: &'static str) -> Result<()> {
+        let contents = self.contents(database, schema);
+        let Some(first) = contents.first() else { return Ok(()) };
+        let others = match contents.len() - 1 {
+            0 => String::new(),
+            1 => " and another object".to_string(),
+            count => format!(" and {count} other objects"),
+        };
+        let message = format!("schema \"{schema}\" holds \"{}\"{others}", first.name);
+        Err(self.at(Error::bind(message).with_hint(hint), name.pos()))
     }
 
     /// All objects in a schema, those first that others of them may need last.
@@ -456,84 +473,6 @@ impl Binder<'_> {
         found
     }
 
-    fn comment(&mut self, on: Commented, name: &ObjectName, text: Option<String>) -> Result<ObjectStatement> {
-        let mut column = None;
-        let (database, target) = match on {
-            Commented::Table | Commented::View => {
-                let (database, entry) = self.known_relation(name)?;
-                let key = match (entry, on) {
-                    (CatalogEntry::Table(table), Commented::Table) => table.name.clone(),
-                    (CatalogEntry::View(view), Commented::View) => view.name.clone(),
-                    (CatalogEntry::View(_), _) => return self.wrong(name, "a view; use COMMENT ON VIEW"),
-                    (CatalogEntry::Registered(source), _) if source.is_of_file() => {
-                        return Err(self.at(super::object::file_only_read(name), name.pos()));
-                    }
-                    _ => return self.wrong(name, "a table; use COMMENT ON TABLE"),
-                };
-                (database, CommentTarget::Relation(key))
-            }
-            Commented::MaterializedView => {
-                let (database, table, _) = self.materialized_view(name)?;
-                (database, CommentTarget::Relation(table.name.clone()))
-            }
-            Commented::Column => {
-                let mut table = name.clone();
-                let Some(last) = table.parts.pop().filter(|_| !table.parts.is_empty()) else {
-                    return Err(self.at(Error::bind("COMMENT ON COLUMN takes table.column"), name.pos()));
-                };
-                let (database, entry) = self.known_relation(&table)?;
-                let key = match entry {
-                    CatalogEntry::Table(entry) => {
-                        let schema = entry.table.schema();
-                        let index = self.column_index(schema, &last, &table)?;
-                        column = Some(schema.columns[index].name.clone());
-                        entry.name.clone()
-                    }
-                    CatalogEntry::View(view) => {
-                        column = Some(last.value);
-                        view.name.clone()
-                    }
-                    CatalogEntry::Registered(_) => return self.wrong(&table, "an object of the host"),
-                };
-                (database, CommentTarget::Relation(key))
-            }
-            Commented::Sequence => {
-                let (database, sequence) = self.sequence(name)?;
-                (database, CommentTarget::Relation(sequence.schema().name))
-            }
-            Commented::Index => {
-                let catalog = self.context.catalog;
-                let found = self.looked_up(name, |database, key| catalog.index(database, key))?;
-                let Some((database, index)) = found else {
-                    let message = undefined("index", &name.to_string(), &[]);
-                    return Err(self.at(Error::bind(message), name.pos()));
-                };
-                (database, CommentTarget::Index(index.name))
-            }
-            Commented::Schema => {
-                let (database, schema) = self.schema_name(name)?;
-                let name =
-                    ObjectName { parts: vec![Ident { value: schema, pos: name.pos() }], is_string: false };
-                let (_, definition) = self.schema_definition(&database, &name)?;
-                (database, CommentTarget::Definition(DefinitionKind::Schema, definition.name.clone()))
-            }
-            Commented::Type | Commented::Macro | Commented::TableMacro => {
-                let kind = match on {
-                    Commented::Type => DefinitionKind::Type,
-                    Commented::Macro => DefinitionKind::Macro,
-                    _ => DefinitionKind::TableMacro,
-                };
-                let (database, definition) = self.macro_or_function(kind, name)?;
-                (database, CommentTarget::Definition(definition.kind, definition.name.clone()))
-            }
-            Commented::Database => {
-                let ident = Ident { value: name.last().to_string(), pos: name.pos() };
-                (self.known_database(&ident)?, CommentTarget::Database)
-            }
-        };
-        Ok(ObjectStatement::Comment { database, on: target, column, text })
-    }
-
     /// Whether a name is that of the schema which names without one mean.
     fn is_main_schema(&self, name: &ObjectName) -> Result<bool> {
         let (database, schema) = self.schema_name(name)?;
@@ -541,7 +480,11 @@ impl Binder<'_> {
         Ok(same_name(&schema, MAIN) || is_public)
     }
 
-    fn schema_definition(&self, database: &str, name: &ObjectName) -> Result<(String, Arc<Definition>)> {
+    pub(super) fn schema_definition(
+        &self,
+        database: &str,
+        name: &ObjectName,
+    ) -> Result<(String, Arc<Definition>)> {
         let found = self.context.catalog.definition(DefinitionKind::Schema, Some(database), name.last());
         found.ok_or_else(|| {
             let known = self.schema_names(database);
@@ -550,11 +493,11 @@ impl Binder<'_> {
         })
     }
 
-    fn known_relation(&self, name: &ObjectName) -> Result<(String, CatalogEntry)> {
+    pub(super) fn known_relation(&self, name: &ObjectName) -> Result<(String, CatalogEntry)> {
         self.object(name)?.ok_or_else(|| self.at(self.undefined_object(name), name.pos()))
     }
 
-    fn wrong<T>(&self, name: &ObjectName, what: &str) -> Result<T> {
+    pub(super) fn wrong<T>(&self, name: &ObjectName, what: &str) -> Result<T> {
         Err(self.at(Error::bind(format!("\"{name}\" is {what}")), name.pos()))
     }
 

@@ -8,7 +8,7 @@ use super::build::Build;
 use super::known::Names;
 use super::scope::{Phase, Relation, Scope, same_name};
 use super::subquery::{Pending, attach};
-use super::{Binder, Output, name};
+use super::{Binder, Output, RunQuery, name};
 use crate::parser::ast::{
     BinaryOp, Distinct, Expr, ExprKind, FunctionCall, GroupBy, Pivot, PivotColumn, Pos, QueryBody, Select,
     SelectItem, TableAlias, TableRef, Unpivot,
@@ -354,6 +354,16 @@ impl Binder<'_> {
             let message = "a PIVOT of a correlated source";
             return Err(self.at(Error::unsupported(message).with_hint("name its values with IN"), pos));
         }
+        self.rows_of(run, plan, output)
+    }
+
+    /// The rows of a plan that reads nothing from outside of it.
+    pub(super) fn rows_of(
+        &self,
+        run: RunQuery<'_>,
+        plan: &Plan,
+        output: &[Output],
+    ) -> Result<Vec<Vec<Value>>> {
         let mut body = plan.clone();
         for shared in self.shared.iter().rev() {
             if super::query::count_shared(&body, shared.id) > 0 {

@@ -357,7 +357,10 @@ impl Binder<'_> {
                         }
                     }
                 }
-                ExprKind::Literal(_) => continue,
+                ExprKind::Literal(_) => {
+                    self.check_ordering_literal(written.pos)?;
+                    continue;
+                }
                 _ => self.collated_expr(written)?,
             };
             let expr = self.collated(expr, &collation, item.expr.pos)?;

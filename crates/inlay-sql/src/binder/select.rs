@@ -13,7 +13,7 @@ use crate::parser::ast::{
     self, Distinct, ExprKind, GroupBy, Ident, Literal, OrderBy, Pos, Select, SelectItem, SortOrder,
 };
 use crate::plan::{AggregateExpr, ColumnId, Expr, JoinKind, Plan};
-use inlay_types::{Error, Result};
+use inlay_types::{Error, Result, Value};
 use std::collections::HashSet;
 use std::rc::Rc;
 
@@ -302,7 +302,15 @@ impl Binder<'_> {
         if let Distinct::On(exprs) = &select.distinct {
             let bind = |binder: &mut Self| {
                 binder.compute_volatile_entries(select.pos)?;
-                exprs.iter().map(|expr| binder.order_target(expr)).collect::<Result<Vec<_>>>()
+                let mut keys = Vec::with_capacity(exprs.len());
+                for expr in exprs {
+                    let expanded = binder.expand_expression(expr)?;
+                    let plain = expanded.is_empty().then_some(expr);
+                    for expr in expanded.iter().chain(plain) {
+                        keys.push(binder.order_target(expr)?);
+                    }
+                }
+                Ok(keys)
             };
             let (keys, pending) = self.in_phase(Phase::OrderBy, bind)?;
             clauses.item_pending.extend(pending);
@@ -559,13 +567,25 @@ impl Binder<'_> {
         Ok(only)
     }
 
+    /// A literal that is no position orders nothing; PostgreSQL takes it for a mistake, too. SQLite does not.
+    pub(super) fn check_ordering_literal(&self, pos: Pos) -> Result<()> {
+        let allows =
+            |value: Value| value.to_string().eq_ignore_ascii_case("true") || value.to_string() == "1";
+        if self.is_sqlite() || (self.context.setting)("order_by_non_integer_literal").is_some_and(allows) {
+            return Ok(());
+        }
+        let message = "a literal that is no position in the result orders nothing";
+        let hint = "name a column, or give its position as a whole number; text is in single quotes, names are in double ones";
+        Err(self.at(Error::bind(message).with_hint(hint), pos))
+    }
+
     /// What an expression in ORDER BY or DISTINCT ON means; `None` for a constant, which orders nothing.
     fn order_target(&mut self, expr: &ast::Expr) -> Result<Option<OrderKey>> {
         match &expr.kind {
             ExprKind::Literal(Literal::Number(text)) if is_ordinal(expr) => {
                 Ok(self.ordinal(text, expr.pos, "ORDER BY")?.map(OrderKey::Entry))
             }
-            ExprKind::Literal(_) => Ok(None),
+            ExprKind::Literal(_) => self.check_ordering_literal(expr.pos).map(|()| None),
             ExprKind::Column(parts) if self.find_alias(parts).is_some() => {
                 Ok(self.find_alias(parts).map(OrderKey::Entry))
             }

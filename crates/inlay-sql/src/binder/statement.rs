@@ -173,9 +173,10 @@ impl Binder<'_> {
             K::Savepoint(name) => S::Savepoint(name.value.clone()),
             K::RollbackTo(name) => S::RollbackTo(name.value.clone()),
             K::Release(name) => S::Release(name.value.clone()),
-            K::Analyze { table } => {
+            K::Analyze { table, columns } => {
                 if let Some(name) = table {
-                    self.table(name)?;
+                    let target = self.table(name)?;
+                    self.column_indexes(target.entry.table.schema(), columns, name)?;
                 }
                 S::Nothing("ANALYZE")
             }

@@ -6,6 +6,7 @@ use super::ast::{
     TableRef, Update,
 };
 use super::convert::{Context, pos_of, unsupported};
+use super::merge::{Mark, failing, mark, mark_of};
 use super::{Reader, parse_error};
 use inlay_types::{Error, Result};
 use sqlparser::ast;
@@ -73,6 +74,12 @@ impl Reader<'_> {
             }
             (false, false) => None,
         };
+        let is_default = self.nth_word_is(0, "default") && self.nth_word_is(1, "values");
+        if is_default && (by_name || !columns.is_empty()) {
+            return self.syntax(
+                "VALUES or a query: DEFAULT VALUES gives a value to every column, and goes without a list",
+            );
+        }
         let source = if self.words(&["default", "values"]) { None } else { Some(self.parsed_query()?) };
         let pos = self.pos();
         if self.words(&["on", "conflict"]) {
@@ -400,6 +407,7 @@ impl Context<'_, '_> {
     fn merge_clause(&self, clause: ast::MergeClause, owner: Owner<'_>) -> Result<MergeClause> {
         let pos = pos_of(clause.when_token.0.span.start);
         let refuse = |feature: &str| Err(self.at(unsupported(feature), pos));
+        let mut condition = clause.predicate.map(|condition| self.expr(condition)).transpose()?;
         let action = match clause.action {
             ast::MergeAction::DoNothing { .. } => MergeAction::Nothing,
             ast::MergeAction::Delete { .. } => MergeAction::Delete,
@@ -408,20 +416,32 @@ impl Context<'_, '_> {
                     return refuse("WHERE behind UPDATE in MERGE; write WHEN ... AND condition");
                 }
                 match update.kind {
+                    ast::MergeUpdateKind::Set(assignments) if let Some(mark) = mark_of(&assignments) => {
+                        let value = assignments.into_iter().next().map(|assignment| assignment.value);
+                        self.marked_action(mark, value, &mut condition, pos)?
+                    }
                     ast::MergeUpdateKind::Set(assignments) => {
                         MergeAction::Update { assignments: self.assignments(assignments, owner)? }
                     }
-                    ast::MergeUpdateKind::Wildcard => MergeAction::UpdateAll,
+                    ast::MergeUpdateKind::Wildcard => MergeAction::UpdateAll { by_name: false },
                 }
             }
             ast::MergeAction::Insert(insert) => {
                 if insert.insert_predicate.is_some() {
                     return refuse("WHERE behind INSERT in MERGE; write WHEN ... AND condition");
                 }
+                if let ([column], ast::MergeInsertKind::Values(values)) =
+                    (insert.columns.as_slice(), &insert.kind)
+                    && let Some(mark) = mark(column)
+                {
+                    let value = values.rows.first().and_then(|row| row.content.first()).cloned();
+                    let action = self.marked_action(mark, value, &mut condition, pos)?;
+                    return Ok(MergeClause { pos, kind: merge_kind(clause.clause_kind), condition, action });
+                }
                 let columns = insert.columns.iter().map(|column| self.column_of(owner, column));
                 let columns = columns.collect::<Result<Vec<_>>>()?;
                 match insert.kind {
-                    ast::MergeInsertKind::Wildcard => MergeAction::InsertAll,
+                    ast::MergeInsertKind::Wildcard => MergeAction::InsertAll { by_name: false },
                     ast::MergeInsertKind::Row => return refuse("INSERT ROW in MERGE"),
                     ast::MergeInsertKind::Values(mut values) => {
                         let row = values.rows.pop().filter(|_| values.rows.is_empty());
@@ -433,17 +453,27 @@ impl Context<'_, '_> {
                 }
             }
         };
-        Ok(MergeClause {
-            pos,
-            kind: match clause.clause_kind {
-                ast::MergeClauseKind::Matched => MergeKind::Matched,
-                ast::MergeClauseKind::NotMatched | ast::MergeClauseKind::NotMatchedByTarget => {
-                    MergeKind::NotMatched
-                }
-                ast::MergeClauseKind::NotMatchedBySource => MergeKind::NotMatchedBySource,
-            },
-            condition: clause.predicate.map(|condition| self.expr(condition)).transpose()?,
-            action,
+        Ok(MergeClause { pos, kind: merge_kind(clause.clause_kind), condition, action })
+    }
+
+    /// What an action of [`super::merge`] means.
+    fn marked_action(
+        &self,
+        mark: Mark,
+        value: Option<ast::Expr>,
+        condition: &mut Option<Expr>,
+        pos: Pos,
+    ) -> Result<MergeAction> {
+        Ok(match mark {
+            Mark::UpdateByName => MergeAction::UpdateAll { by_name: true },
+            Mark::InsertByName => MergeAction::InsertAll { by_name: true },
+            Mark::Defaults => MergeAction::Insert { columns: Vec::new(), values: Vec::new() },
+            // No row for which the condition holds is left for the action.
+            Mark::Error => {
+                let message = value.map(|value| self.expr(value)).transpose()?;
+                *condition = Some(failing(condition.take(), message, pos));
+                MergeAction::Nothing
+            }
         })
     }
 
@@ -457,5 +487,13 @@ impl Context<'_, '_> {
                     .at(unsupported(format!("{statement} of something other than a table")), Pos::default()))
             }
         }
+    }
+}
+
+fn merge_kind(kind: ast::MergeClauseKind) -> MergeKind {
+    match kind {
+        ast::MergeClauseKind::Matched => MergeKind::Matched,
+        ast::MergeClauseKind::NotMatched | ast::MergeClauseKind::NotMatchedByTarget => MergeKind::NotMatched,
+        ast::MergeClauseKind::NotMatchedBySource => MergeKind::NotMatchedBySource,
     }
 }

@@ -45,7 +45,7 @@ impl Reader<'_> {
                 return self.syntax("an option of the sequence");
             }
         }
-        let on_existing = on_existing(or_replace, if_not_exists);
+        let on_existing = on_existing(or_replace, if_not_exists)?;
         Ok(StatementKind::CreateSequence(Box::new(CreateSequence { name, temporary, on_existing, options })))
     }
 
@@ -188,7 +188,7 @@ impl Context<'_, '_> {
             (query.limit, query.limit_percent) = (Some(none), false);
         }
         Ok(CreateTable {
-            on_existing: on_existing(create.or_replace, create.if_not_exists),
+            on_existing: on_existing(create.or_replace, create.if_not_exists)?,
             temporary: create.temporary,
             on_commit: self.on_commit(create.on_commit, create.temporary, name.pos())?,
             columns,
@@ -468,7 +468,7 @@ impl Context<'_, '_> {
             return Err(self.at(unsupported("CREATE MATERIALIZED VIEW"), name.pos()));
         }
         Ok(CreateView {
-            on_existing: on_existing(create.or_replace, create.if_not_exists),
+            on_existing: on_existing(create.or_replace, create.if_not_exists)?,
             temporary: create.temporary,
             columns: create.columns.into_iter().map(|column| self.ident(column.name)).collect(),
             query: self.query(*create.query)?,
@@ -641,13 +641,15 @@ impl Context<'_, '_> {
     }
 }
 
-pub(super) fn on_existing(or_replace: bool, if_not_exists: bool) -> OnExisting {
-    if or_replace {
-        OnExisting::Replace
-    } else if if_not_exists {
-        OnExisting::Keep
-    } else {
-        OnExisting::Fail
+pub(super) fn on_existing(or_replace: bool, if_not_exists: bool) -> Result<OnExisting> {
+    match (or_replace, if_not_exists) {
+        (true, true) => {
+            let message = "OR REPLACE and IF NOT EXISTS exclude each other: one replaces what is there, the other keeps it";
+            Err(Error::Syntax { message: message.into() })
+        }
+        (true, false) => Ok(OnExisting::Replace),
+        (false, true) => Ok(OnExisting::Keep),
+        (false, false) => Ok(OnExisting::Fail),
     }
 }
 

@@ -25,6 +25,7 @@ mod lift;
 mod like;
 pub(crate) mod limits;
 mod lists;
+mod merge;
 mod mistake;
 pub(crate) mod nested;
 mod object;

@@ -5,12 +5,12 @@ use super::ast::object::{
     Commented, DroppedKind, MacroBody, MacroOverload, MacroParameter, ObjectStatement, RenamedKind, TypeBody,
     TypeChange,
 };
-use super::ast::{AlterAction, FunctionCall, Ident, ObjectName, OnExisting, StatementKind};
+use super::ast::{AlterAction, FunctionCall, Ident, ObjectName, OnExisting, Pos, StatementKind};
 use super::define::on_existing;
 use super::parse_error;
 use super::query::name_arguments;
 use inlay_kernels::external::FunctionKind;
-use inlay_types::{LogicalType, Result};
+use inlay_types::{Error, LogicalType, Result};
 use sqlparser::tokenizer::Token;
 
 type Statement = Result<StatementKind>;
@@ -75,7 +75,10 @@ impl Reader<'_> {
             self.word("function");
         }
         let if_not_exists = self.words(&["if", "not", "exists"]);
-        let on_existing = on_existing(replace, if_not_exists);
+        let on_existing = on_existing(replace, if_not_exists)?;
+        if kind == "type" {
+            self.check_type_name()?;
+        }
         let name = self.object_name()?;
         Ok(Some(match kind {
             "schema" => object(ObjectStatement::CreateSchema { name, on_existing }),
@@ -92,9 +95,45 @@ impl Reader<'_> {
     fn create_macro(&mut self, name: ObjectName, temporary: bool, on_existing: OnExisting) -> Statement {
         let start = self.offset(self.pos());
         let overloads = self.macro_overloads()?;
+        self.check_parameters(&overloads)?;
         let end = self.offset(self.end_pos());
         let text = self.written(start, end)?;
         Ok(object(ObjectStatement::CreateMacro { name, temporary, on_existing, overloads, text }))
+    }
+
+    /// Each parameter of a new macro has its own name, those that may be left out are the last, and a call can mean each overload.
+    fn check_parameters(&self, overloads: &[MacroOverload]) -> Result<()> {
+        let refuse =
+            |message: String, pos: Pos| Err(Error::Syntax { message }.at(pos.line, pos.column, self.sql));
+        for (index, overload) in overloads.iter().enumerate() {
+            let parameters = &overload.parameters;
+            for (at, parameter) in parameters.iter().enumerate() {
+                let (name, pos) = (&parameter.name.value, parameter.name.pos);
+                if parameters[..at]
+                    .iter()
+                    .any(|before| before.name.value.to_lowercase() == name.to_lowercase())
+                {
+                    return refuse(format!("parameter \"{name}\" is given twice"), pos);
+                }
+                let optional = parameters[..at].iter().find(|before| before.default.is_some());
+                if let (Some(optional), None) = (optional, &parameter.default) {
+                    let optional = &optional.name.value;
+                    let message = format!(
+                        "parameter \"{name}\" has no default and stands behind \"{optional}\", which has one; put it in front"
+                    );
+                    return refuse(message, pos);
+                }
+            }
+            let types = |overload: &MacroOverload| {
+                Vec::from_iter(overload.parameters.iter().map(|parameter| parameter.data_type.clone()))
+            };
+            if overloads[..index].iter().any(|before| types(before) == types(overload)) {
+                let message =
+                    "two overloads take as many parameters of the same types: no call can tell them apart";
+                return refuse(message.into(), overload.pos);
+            }
+        }
+        Ok(())
     }
 
     /// `(a, b := 1) AS expression, (a) AS expression`, or the same with `TABLE query`.
@@ -152,6 +191,22 @@ impl Reader<'_> {
         let text = self.written(start, end)?;
         let ty = self.context(first_token).data_type(&written);
         Ok((ty.map_err(|error| error.at(pos.line, pos.column, self.sql))?, text))
+    }
+
+    /// Without quotes the name of a type of the engine always means that one.
+    fn check_type_name(&self) -> Result<()> {
+        let Token::Word(word) = &self.parser.peek_token_ref().token else { return Ok(()) };
+        if word.quote_style.is_some() || self.parser.peek_nth_token_ref(1).token == Token::Period {
+            return Ok(());
+        }
+        match super::parse_type(&word.value) {
+            Ok(ty) if super::types::unresolved_name(&ty).is_none() => {
+                let pos = self.pos();
+                let message = format!("\"{}\" is a type of the engine; choose another name", word.value);
+                Err(Error::Syntax { message }.at(pos.line, pos.column, self.sql))
+            }
+            Ok(_) | Err(_) => Ok(()),
+        }
     }
 
     fn create_type(&mut self, name: ObjectName, temporary: bool, on_existing: OnExisting) -> Statement {

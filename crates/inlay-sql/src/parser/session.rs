@@ -133,8 +133,8 @@ impl Reader<'_> {
         self.parser.next_token();
         self.word("verbose");
         let table = if self.at_end() { None } else { Some(self.object_name()?) };
-        self.optional_columns()?;
-        Ok(StatementKind::Analyze { table })
+        let columns = self.optional_columns()?;
+        Ok(StatementKind::Analyze { table, columns })
     }
 
     /// `LOAD extension`, `INSTALL extension [FROM repository]`: nothing to do for what is built in.

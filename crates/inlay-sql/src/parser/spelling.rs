@@ -37,7 +37,7 @@ impl Reader<'_> {
         let StatementKind::Query(query) = super::parse_statement(&query_text)?.kind else {
             return self.syntax("a query");
         };
-        let on_existing = on_existing(or_replace, if_not_exists);
+        let on_existing = on_existing(or_replace, if_not_exists)?;
         let view = CreateView { name, temporary, on_existing, columns: Vec::new(), query, query_text };
         Ok(StatementKind::CreateView(Box::new(view)))
     }
@@ -45,9 +45,9 @@ impl Reader<'_> {
 
 /// Rewrites the tokens of what the crate does not read.
 pub(super) fn respell(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
-    let tokens = super::postgres::respell(super::table_arguments::respell(tokens));
+    let tokens = trims_and_stars(super::postgres::respell(super::table_arguments::respell(tokens)));
     super::type_words::respell(super::like::respell(collated_types(untyped_columns(name_columns(
-        short_merges(merge_using(pivots(fetched(stars_and_compression(tokens))))),
+        super::merge::respell(merge_using(pivots(fetched(stars_and_compression(tokens))))),
     )))))
 }
 
@@ -57,6 +57,35 @@ pub(super) fn is_word(token: &TokenWithSpan, expected: &str) -> bool {
 
 pub(super) fn is_blank(token: &TokenWithSpan) -> bool {
     matches!(token.token, Token::Whitespace(_))
+}
+
+/// `TRIM(TRAILING FROM x)` is `TRIM(TRAILING x)`, and `GROUP BY *` and `ORDER BY *` are of ALL.
+fn trims_and_stars(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let before = |tokens: &[TokenWithSpan], at: usize| (0..at).rev().find(|&index| !is_blank(&tokens[index]));
+    for at in 0..tokens.len() {
+        let is_from = is_keyword(&tokens[at], Keyword::FROM);
+        if !is_from && tokens[at].token != Token::Mul {
+            continue;
+        }
+        let Some(mut last) = before(&tokens, at) else { continue };
+        if !is_from {
+            let clause = before(&tokens, last).filter(|_| is_keyword(&tokens[last], Keyword::BY));
+            let is_clause = |word| clause.is_some_and(|clause| is_keyword(&tokens[clause], word));
+            if is_clause(Keyword::GROUP) || is_clause(Keyword::ORDER) {
+                tokens[at].token = Token::make_keyword("ALL");
+            }
+            continue;
+        }
+        if ["leading", "trailing", "both"].iter().any(|side| is_word(&tokens[last], side)) {
+            let Some(behind) = before(&tokens, last) else { continue };
+            last = behind;
+        }
+        let is_trim = |name: usize| is_word(&tokens[name], "trim");
+        if tokens[last].token == Token::LParen && before(&tokens, last).is_some_and(is_trim) {
+            tokens[at].token = Token::Whitespace(Whitespace::Space);
+        }
+    }
+    tokens
 }
 
 /// `* EXCEPT (a)` is `* EXCLUDE (a)`, and `USING COMPRESSION rle` behind a column says nothing here.
@@ -70,7 +99,8 @@ fn stars_and_compression(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
         let next = (at..tokens.len()).find(|&index| !is_blank(&tokens[index]));
         let (Some(before), Some(next)) = (before, next) else { continue };
         if is_word(&tokens[found], "compression") {
-            if is_keyword(&tokens[before], Keyword::USING) && matches!(tokens[next].token, Token::Word(_)) {
+            let is_method = matches!(tokens[next].token, Token::Word(_) | Token::SingleQuotedString(_));
+            if is_keyword(&tokens[before], Keyword::USING) && is_method {
                 tokens.drain(before..=next);
                 at = before;
             }
@@ -226,45 +256,6 @@ fn merge_using(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     tokens
 }
 
-/// In MERGE, `THEN UPDATE` and `THEN INSERT` alone are `UPDATE SET *` and `INSERT *`, as `BY NAME` behind them says.
-fn short_merges(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
-    if !tokens.iter().any(|token| is_keyword(token, Keyword::MERGE)) {
-        return tokens;
-    }
-    let mut at = 0;
-    while let Some(then) = (at..tokens.len()).find(|&index| is_keyword(&tokens[index], Keyword::THEN)) {
-        at = then + 1;
-        let solid = |from: usize| (from..tokens.len()).find(|&index| !is_blank(&tokens[index]));
-        let Some(action) = solid(at) else { break };
-        let update = is_keyword(&tokens[action], Keyword::UPDATE);
-        if !update && !is_keyword(&tokens[action], Keyword::INSERT) {
-            continue;
-        }
-        let mut end = action + 1;
-        if let Some(by) = solid(end).filter(|&by| is_keyword(&tokens[by], Keyword::BY))
-            && let Some(name) = solid(by + 1).filter(|&name| is_keyword(&tokens[name], Keyword::NAME))
-        {
-            end = name + 1;
-        }
-        let ends = |index: usize| {
-            matches!(tokens[index].token, Token::SemiColon | Token::EOF)
-                || [Keyword::WHEN, Keyword::RETURNING].iter().any(|&word| is_keyword(&tokens[index], word))
-        };
-        if solid(end).is_some_and(|next| !ends(next)) {
-            continue;
-        }
-        let span = tokens[action].span;
-        let mut all = Vec::new();
-        for token in update.then(|| Token::make_keyword("SET")).into_iter().chain([Token::Mul]) {
-            all.push(TokenWithSpan { token: Token::Whitespace(Whitespace::Space), span });
-            all.push(TokenWithSpan { token, span });
-        }
-        all.push(TokenWithSpan { token: Token::Whitespace(Whitespace::Space), span });
-        tokens.splice(action + 1..end, all);
-    }
-    tokens
-}
-
 /// Writes `ALTER a TYPE VARCHAR COLLATE x` as `... TYPE VARCHAR USING a COLLATE x`, which the crate reads.
 fn collated_types(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let first = tokens.iter().find(|token| !is_blank(token));
@@ -350,7 +341,7 @@ fn closing(tokens: &[TokenWithSpan], open: usize) -> Option<usize> {
     None
 }
 
-fn is_keyword(token: &TokenWithSpan, keyword: Keyword) -> bool {
+pub(super) fn is_keyword(token: &TokenWithSpan, keyword: Keyword) -> bool {
     matches!(&token.token, Token::Word(word) if word.quote_style.is_none() && word.keyword == keyword)
 }
 

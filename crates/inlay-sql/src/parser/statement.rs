@@ -581,11 +581,15 @@ impl Reader<'_> {
     }
 
     pub(super) fn copy_options(&mut self) -> Result<Vec<CopyOption>> {
-        let mut options = Vec::new();
+        let mut options: Vec<CopyOption> = Vec::new();
         let _ = self.parser.parse_keyword(Keyword::WITH);
         let wrapped = self.parser.consume_token(&Token::LParen);
         while !self.at_end() && self.parser.peek_token_ref().token != Token::RParen {
             let name = self.identifier()?;
+            if options.iter().any(|before| before.name.value.eq_ignore_ascii_case(&name.value)) {
+                let message = format!("option {} is given twice", name.value);
+                return Err(Error::Syntax { message }.at(name.pos.line, name.pos.column, self.sql));
+            }
             let _ = self.parser.consume_token(&Token::Eq);
             let next = &self.parser.peek_token_ref().token;
             let has_value = match next {

@@ -87,8 +87,8 @@ impl<'a> Walk<'a> {
                         MergeAction::Insert { values, .. } => self.exprs(values),
                         MergeAction::Nothing
                         | MergeAction::Delete
-                        | MergeAction::UpdateAll
-                        | MergeAction::InsertAll => {}
+                        | MergeAction::UpdateAll { .. }
+                        | MergeAction::InsertAll { .. } => {}
                     }
                 }
                 self.items(merge.returning.iter().flatten());
@@ -101,7 +101,7 @@ impl<'a> Walk<'a> {
             StatementKind::Explain { statement, .. } => self.statement(&statement.kind),
             StatementKind::Call(call) => self.exprs(&call.arguments),
             StatementKind::Set { value, .. } => self.exprs(value),
-            StatementKind::Analyze { table } | StatementKind::Vacuum { table, .. } => {
+            StatementKind::Analyze { table, .. } | StatementKind::Vacuum { table, .. } => {
                 table.iter().for_each(|table| self.name(table));
             }
             StatementKind::Object(object) => self.object(object),

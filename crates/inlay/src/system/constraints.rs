@@ -60,10 +60,14 @@ fn constraints_of(schema: &TableSchema, keys: Vec<Vec<usize>>) -> Vec<Constraint
         all.push(constraint);
     }
     for key in &schema.foreign_keys {
+        let bare = bare_name(&key.table);
+        let table = match inlay_catalog::schema_of(&key.table) {
+            inlay_catalog::MAIN => bare.to_string(),
+            schema => format!("{schema}.{bare}"),
+        };
         let written = format!(
-            "FOREIGN KEY ({}) REFERENCES {}({})",
+            "FOREIGN KEY ({}) REFERENCES {table}({})",
             names(&key.columns).join(", "),
-            bare_name(&key.table),
             key.referenced.join(", ")
         );
         let mut constraint = plain("FOREIGN KEY", written, key.columns.clone(), key.name.clone());

@@ -742,4 +742,5 @@ const TABLE_MACROS: &[(&str, &str)] = &[
     ("pragma_show_all", "() AS TABLE SELECT name, value AS setting, description FROM inlay_settings()"),
     ("pragma_show_variables", "() AS TABLE SELECT name, value, type FROM inlay_variables()"),
     ("pragma_settings", "() AS TABLE SELECT name, value, description FROM inlay_settings()"),
+    ("test_all_types", include_str!("test_all_types.sql")),
 ];

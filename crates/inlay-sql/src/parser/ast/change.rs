@@ -121,14 +121,19 @@ pub enum MergeAction {
     Update {
         assignments: Vec<(Ident, Expr)>,
     },
-    /// `UPDATE SET *`: every column from the source's of the same name.
-    UpdateAll,
+    /// `UPDATE SET *`: every column from the source's; BY NAME, those of the same name.
+    UpdateAll {
+        by_name: bool,
+    },
+    /// Without values every column has its default.
     Insert {
         columns: Vec<Ident>,
         values: Vec<Expr>,
     },
-    /// `INSERT *`: every column from the source's of the same name.
-    InsertAll,
+    /// `INSERT *`: every column from the source's; BY NAME, those of the same name.
+    InsertAll {
+        by_name: bool,
+    },
 }
 
 /// `COPY`.

@@ -190,9 +190,10 @@ pub enum StatementKind {
         database: Option<Ident>,
         force: bool,
     },
-    /// `ANALYZE [table]`.
+    /// `ANALYZE [table [(columns)]]`.
     Analyze {
         table: Option<ObjectName>,
+        columns: Vec<Ident>,
     },
     /// `CREATE SECRET`.
     CreateSecret {
