@@ -44,7 +44,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 /// As [`run`], with the exit code as a number.
 pub fn run_code(args: impl IntoIterator<Item = OsString>) -> u8 {
     let args: Vec<OsString> = args.into_iter().collect();
-    if args.get(1).is_some_and(|first| first == "serve") {
+    if args.get(1).is_some_and(|first| first == "serve" || first == "ui") {
         return serve(args);
     }
     let args = match args::parse(args.into_iter().skip(1)) {
@@ -64,10 +64,12 @@ pub fn run_code(args: impl IntoIterator<Item = OsString>) -> u8 {
     0
 }
 
-/// `inlay serve`: databases for many clients, until the program is told to end.
+/// `inlay serve`: databases for many clients, until the program is told to end; `inlay ui`: the page in a browser.
 #[cfg(feature = "serve")]
 fn serve(args: Vec<OsString>) -> u8 {
-    inlay_server::run(args.into_iter().skip(2).map(|arg| arg.to_string_lossy().into_owned()))
+    let shows_page = args.get(1).is_some_and(|first| first == "ui");
+    let args = args.into_iter().skip(2).map(|arg| arg.to_string_lossy().into_owned());
+    if shows_page { inlay_server::run_page(args) } else { inlay_server::run(args) }
 }
 
 #[cfg(not(feature = "serve"))]

@@ -7,7 +7,7 @@
 //! ```
 //! - [`options`]: the command line of `inlay serve`; what leaves the machine needs passwords and TLS. [`users`]: who may come, SCRAM-SHA-256.
 //! - [`served`]: the storage, the sessions, the end. [`session`]: statements on threads that may block, rows in pieces, interrupts.
-//! - [`wire`]: a socket with what is on its way; [`patient`]: one whose client may not stall. [`postgres`], [`http`]: the doors. [`json`]: values as JSON. [`metrics`], [`log`].
+//! - [`tls`]: certificates, read, read anew and made. [`wire`]: a socket with what is on its way; [`patient`]: one whose client may not stall. [`postgres`], [`http`]: the doors. [`json`]: values as JSON. [`metrics`], [`log`].
 //!
 //! tokio is here and in no crate below: the engine has workers of its own. docs/server.md is for those who run it, decision 33 says why it is so.
 
@@ -23,6 +23,7 @@ mod patient;
 mod postgres;
 mod served;
 mod session;
+mod tls;
 mod users;
 mod wire;
 
@@ -34,6 +35,7 @@ use served::Served;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use tls::Certificates;
 use tokio::runtime::Runtime;
 
 /// Threads for logins and what is closed, besides one for each session.
@@ -47,6 +49,7 @@ pub struct Server {
     pub postgres: Option<SocketAddr>,
     /// Where HTTP is spoken.
     pub http: Option<SocketAddr>,
+    certificates: Option<Arc<Certificates>>,
     runtime: Runtime,
 }
 
@@ -69,7 +72,16 @@ impl Server {
             Some(path) => Users::read_file(path)?,
             None => Users::anyone()?,
         };
-        let tls = listen::tls_of(options.tls_cert.as_deref(), options.tls_key.as_deref())?;
+        let certificates = match (&options.tls_cert, &options.tls_key) {
+            (Some(cert), Some(key)) => {
+                if options.tls_self_signed {
+                    tls::make(cert, key, options.listen, &options.hosts)?;
+                }
+                Some(Certificates::read(cert, key)?)
+            }
+            (Some(_), None) | (None, Some(_)) | (None, None) => None,
+        };
+        let tls = certificates.as_ref().map(Certificates::acceptor).transpose()?;
         let served = Served::open(options.clone(), users)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
@@ -96,7 +108,7 @@ impl Server {
         if let Some(listener) = http {
             runtime.spawn(listen::accept(listener, Arc::clone(&served), tls, http::serve));
         }
-        Ok(Self { served, options, postgres: addresses.0, http: addresses.1, runtime })
+        Ok(Self { served, options, postgres: addresses.0, http: addresses.1, certificates, runtime })
     }
 
     /// Names of the databases that are served.
@@ -111,9 +123,19 @@ impl Server {
         self.runtime.shutdown_timeout(grace);
     }
 
+    /// Reads certificate and key anew, for clients that come from now on. Where they are of no use, the old ones stay.
+    pub fn reload(&self) -> Result<()> {
+        self.certificates.as_ref().map_or(Ok(()), |certificates| certificates.reload())
+    }
+
     /// Runs until the program is told to end.
     fn run_until_told(self) {
-        self.runtime.block_on(told_to_end());
+        self.runtime.block_on(async {
+            tokio::select! {
+                () = told_to_end() => {}
+                () = self.reload_when_told() => {}
+            }
+        });
         if !self.options.is_quiet {
             log::event("stopping", &[("grace", &format!("{}s", self.options.grace.as_secs()))]);
         }
@@ -126,6 +148,26 @@ impl Server {
             }
         });
         self.runtime.shutdown_timeout(std::time::Duration::from_secs(1));
+    }
+}
+
+impl Server {
+    /// SIGHUP says that certificates are others.
+    async fn reload_when_told(&self) {
+        #[cfg(unix)]
+        {
+            use tokio::signal::unix::{SignalKind, signal};
+            if let Ok(mut hangup) = signal(SignalKind::hangup()) {
+                while hangup.recv().await.is_some() {
+                    match self.reload() {
+                        Ok(()) if self.options.is_quiet => {}
+                        Ok(()) => log::event("reloaded", &[]),
+                        Err(error) => log::event("reload_failed", &[("error", &error)]),
+                    }
+                }
+            }
+        }
+        std::future::pending::<()>().await;
     }
 }
 
@@ -150,6 +192,45 @@ async fn told_to_end() {
 
 /// The command `inlay serve`: runs with the arguments behind it until it is told to end, and gives the exit code.
 pub fn run(args: impl Iterator<Item = String>) -> u8 {
+    serve(args, |_| ())
+}
+
+/// The command `inlay ui`: serves over HTTP alone and opens the page in a browser.
+pub fn run_page(args: impl Iterator<Item = String>) -> u8 {
+    let without_postgres = ["--postgres-port".to_string(), "off".to_string()];
+    serve(without_postgres.into_iter().chain(args), |server| {
+        let Some(mut address) = server.http else { return };
+        if address.ip().is_unspecified() {
+            address.set_ip(std::net::Ipv4Addr::LOCALHOST.into());
+        }
+        let protocol = if server.certificates.is_some() { "https" } else { "http" };
+        let page = format!("{protocol}://{address}/");
+        let _ = writeln!(std::io::stdout(), "{page}");
+        open_page(&page);
+    })
+}
+
+/// Shows a page in the browser; where there is none, its address was printed.
+fn open_page(page: &str) {
+    let (program, args): (&str, &[&str]) = if cfg!(target_os = "macos") {
+        ("open", &[])
+    } else if cfg!(windows) {
+        ("rundll32", &["url.dll,FileProtocolHandler"])
+    } else {
+        ("xdg-open", &[])
+    };
+    let nothing = std::process::Stdio::null;
+    let _ = std::process::Command::new(program)
+        .args(args)
+        .arg(page)
+        .stdin(nothing())
+        .stdout(nothing())
+        .stderr(nothing())
+        .spawn();
+}
+
+/// Serves until it is told to end, and gives the exit code.
+fn serve(args: impl Iterator<Item = String>, ready: impl FnOnce(&Server)) -> u8 {
     let options = match options::parse(args) {
         Ok(Some(options)) => options,
         Ok(None) => {
@@ -178,6 +259,7 @@ pub fn run(args: impl Iterator<Item = String>) -> u8 {
             &[("postgres", &shown(server.postgres)), ("http", &shown(server.http)), ("databases", &names)],
         );
     }
+    ready(&server);
     server.run_until_told();
     0
 }

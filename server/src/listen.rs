@@ -6,6 +6,7 @@ use crate::log;
 use crate::metrics::count;
 use crate::served::{Phase, Served};
 use inlay::{Error, Result};
+use socket2::{SockRef, TcpKeepalive};
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -13,15 +14,23 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
-use tokio_rustls::rustls::ServerConfig;
-use tokio_rustls::rustls::crypto::ring;
-use tokio_rustls::rustls::pki_types::pem::PemObject;
-use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 /// Sockets of clients that are not known yet, besides those of sessions.
 const STRANGERS_MAX: usize = 256;
 /// How long a system that has no more files is left alone.
 const EXHAUSTED_PAUSE: Duration = Duration::from_millis(100);
+
+/// How long a client is silent before it is asked whether it is there, how often and how many times.
+const SILENCE_MAX: Duration = Duration::from_secs(60);
+const ASK_EVERY: Duration = Duration::from_secs(15);
+const ASKS_MAX: u32 = 4;
+
+fn keepalive() -> TcpKeepalive {
+    let keepalive = TcpKeepalive::new().with_time(SILENCE_MAX);
+    #[cfg(any(target_os = "linux", target_os = "macos", windows))]
+    let keepalive = keepalive.with_interval(ASK_EVERY).with_retries(ASKS_MAX);
+    keepalive
+}
 
 /// A client that came.
 pub struct Visitor {
@@ -29,29 +38,6 @@ pub struct Visitor {
     pub address: SocketAddr,
     pub served: Arc<Served>,
     pub tls: Option<TlsAcceptor>,
-}
-
-/// What encrypts, if certificates are given.
-pub fn tls_of(cert: Option<&str>, key: Option<&str>) -> Result<Option<TlsAcceptor>> {
-    let (Some(cert), Some(key)) = (cert, key) else { return Ok(None) };
-    let wrong = |path: &str, error: &dyn std::fmt::Display| Error::Io {
-        action: "cannot use",
-        path: path.to_string(),
-        message: error.to_string(),
-    };
-    let chain =
-        CertificateDer::pem_file_iter(cert).and_then(Iterator::collect::<std::result::Result<Vec<_>, _>>);
-    let chain = chain.map_err(|error| wrong(cert, &error))?;
-    if chain.is_empty() {
-        return Err(wrong(cert, &"there is no certificate in it"));
-    }
-    let secret = PrivateKeyDer::from_pem_file(key)
-        .map_err(|error| wrong(key, &format!("there is no private key in it ({error})")))?;
-    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .map(|builder| builder.with_no_client_auth().with_single_cert(chain, secret));
-    let config = config.and_then(|config| config).map_err(|error| wrong(cert, &error))?;
-    Ok(Some(TlsAcceptor::from(Arc::new(config))))
 }
 
 /// Listens at an address.
@@ -93,6 +79,8 @@ pub async fn accept<F>(
         };
         // Rows are sent in pieces that are large enough.
         let _ = socket.set_nodelay(true);
+        // A machine that vanished leaves no session behind.
+        let _ = SockRef::from(&socket).set_tcp_keepalive(&keepalive());
         let visitor = Visitor { socket, address, served: Arc::clone(&served), tls: tls.clone() };
         tokio::spawn(async move {
             door(visitor).await;

@@ -23,10 +23,14 @@ pub struct Options {
     pub tls_cert: Option<String>,
     /// Its key.
     pub tls_key: Option<String>,
+    /// Whether both are made where they are not there.
+    pub tls_self_signed: bool,
     /// Names by which HTTP may be asked for besides addresses: the Host of a proxy.
     pub hosts: Vec<String>,
     /// Whether statements reach files and servers, as the program does.
     pub allows_files: bool,
+    /// Whether databases are only read.
+    pub is_read_only: bool,
     /// Sessions at once.
     pub connections_max: usize,
     /// Threads that run statements.
@@ -49,8 +53,10 @@ impl Default for Options {
             password_file: None,
             tls_cert: None,
             tls_key: None,
+            tls_self_signed: false,
             hosts: Vec::new(),
             allows_files: false,
+            is_read_only: false,
             connections_max: 1000,
             statements_max: 64,
             message_bytes_max: 64 << 20,
@@ -102,6 +108,11 @@ const OPTIONS: &[(&str, Apply, &str)] = &[
     ),
     ("tls-key", Apply::Value("FILE", |options, text| set(&mut options.tls_key, text)), "its key in PEM"),
     (
+        "tls-self-signed",
+        Apply::Flag(|options| options.tls_self_signed = true),
+        "make both where they are not there: a certificate that is signed by itself",
+    ),
+    (
         "host",
         Apply::Value("NAME", |options, text| {
             options.hosts.push(text);
@@ -113,6 +124,11 @@ const OPTIONS: &[(&str, Apply, &str)] = &[
         "allow-files",
         Apply::Flag(|options| options.allows_files = true),
         "let statements read and write files and ask servers, as this program may",
+    ),
+    (
+        "read-only",
+        Apply::Flag(|options| options.is_read_only = true),
+        "serve files to be read alone: nothing is written, also to the files",
     ),
     (
         "max-connections",
@@ -229,6 +245,14 @@ impl Options {
         }
         if self.tls_cert.is_some() != self.tls_key.is_some() {
             return Err("--tls-cert and --tls-key belong together".to_string());
+        }
+        if self.tls_self_signed && self.tls_cert.is_none() {
+            let message =
+                "--tls-self-signed makes the files of --tls-cert and --tls-key, which are not given";
+            return Err(message.to_string());
+        }
+        if self.is_read_only && self.files.is_empty() {
+            return Err("--read-only needs a file: one in memory has nothing to read".to_string());
         }
         let missing = match (self.listen.is_loopback(), &self.password_file, &self.tls_cert) {
             (true, ..) | (false, Some(_), Some(_)) => return Ok(()),

@@ -1,6 +1,6 @@
 //! A socket that waits for its client only so long: for doors whose library writes by itself and knows no such end.
 
-use crate::wire::STALL_MAX;
+use crate::wire::{STALL_MAX, Socket};
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
@@ -29,6 +29,12 @@ impl<S> Patient<S> {
         }
         let until = self.until.get_or_insert_with(|| Box::pin(tokio::time::sleep(STALL_MAX)));
         until.as_mut().poll(cx).map(|()| Err(io::Error::from(io::ErrorKind::TimedOut)))
+    }
+}
+
+impl<S: Socket> Socket for Patient<S> {
+    fn is_gone(&self) -> bool {
+        self.socket.is_gone()
     }
 }
 

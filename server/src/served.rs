@@ -9,7 +9,7 @@ use crate::metrics::{Metrics, Now, count};
 use crate::options::Options;
 use crate::session::Session;
 use crate::users::Users;
-use inlay::{Connection, Database, Error, HostFiles, Result, sql};
+use inlay::{Connection, Database, Error, ErrorKind, HostFiles, Result, Value, sql};
 use parking_lot::Mutex;
 use ring::rand::{SecureRandom, SystemRandom};
 use std::collections::HashMap;
@@ -56,10 +56,25 @@ impl Served {
     /// Opens what the options name.
     pub fn open(options: Options, users: Users) -> Result<Arc<Self>> {
         let first = options.files.first().map_or(":memory:", String::as_str);
-        let database = Database::open(first, &[])?;
+        let read_only = [("access_mode".to_string(), "read_only".into())];
+        let settings: &[(String, Value)] = if options.is_read_only { &read_only } else { &[] };
+        let database = Database::open(first, settings)?;
         let connection = database.connect();
         for file in options.files.iter().skip(1) {
-            connection.execute(&format!("ATTACH {}", sql::literal(file)))?;
+            let attached = connection.execute(&format!(
+                "ATTACH {}{}",
+                sql::literal(file),
+                if options.is_read_only { " (READ_ONLY)" } else { "" }
+            ));
+            attached.map_err(|error| match error.kind() {
+                ErrorKind::Duplicate => Error::invalid_argument(format!(
+                    "{file} has the name of another file that is served"
+                ))
+                .with_hint(
+                    "a database is called as its file is without the ending: rename one, or serve them apart",
+                ),
+                _ => error.clone(),
+            })?;
         }
         let answers: Arc<Answers> = Arc::default();
         let files: Arc<dyn HostFiles> = Arc::<Answers>::clone(&answers);

@@ -16,6 +16,10 @@ impl Run<'_> {
 
     /// Carries out CHECKPOINT.
     pub(crate) fn checkpoint(&self, database: &str) -> Result<QueryResult> {
+        if self.session.transaction.is_some() && self.transactions.options().read_only {
+            let message = "cannot write the file in a transaction that only reads".to_string();
+            return Err(Error::ReadOnly { message });
+        }
         if self.transactions.all().iter().any(|transaction| transaction.has_changes()) {
             return Err(Error::TransactionState {
                 message: "CHECKPOINT writes what is committed".to_string(),

@@ -51,6 +51,18 @@ impl Failure {
         Self { status: status_of(error.sqlstate()), text }
     }
 
+    /// An error about a body, which the engine read at a path: what it says, without the path and without a place in a statement.
+    pub fn of_body(error: &Error, path: &str) -> Self {
+        let mut message = error.message().replace(path, "the body");
+        if let Some(hint) = error.hint() {
+            let _ = write!(message, "; {}", hint.replace(path, "the body"));
+        }
+        let code = error.sqlstate();
+        // The table is a part of the address.
+        let status = if code == "42P01" { StatusCode::NOT_FOUND } else { status_of(code) };
+        Self::new(status, code, message)
+    }
+
     /// The object.
     pub fn text(&self) -> &str {
         &self.text

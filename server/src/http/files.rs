@@ -6,6 +6,7 @@
 
 use super::Door;
 use super::failure::Failure;
+use super::insert::{Bodies, Given};
 use super::query::{Format, parameters_of};
 use super::sessions::Lease;
 use crate::metrics::count;
@@ -32,9 +33,16 @@ pub const PROTOCOL: &str = "inlay-answer";
 /// Pieces that may wait for a client.
 const PIECES_MAX: usize = 2;
 
-/// Answers that are waited for, by the names of their places.
+/// Answers that are waited for, by the names of their places; and bodies that are read.
 #[derive(Debug, Default)]
-pub struct Answers(Mutex<HashMap<String, Waiting>>);
+pub struct Answers(Mutex<HashMap<String, Waiting>>, Arc<Bodies>);
+
+impl Answers {
+    /// Has a body at a place of its own, for as long as that lives.
+    pub fn give(&self, random: [u8; 16], body: Bytes) -> Given {
+        self.1.put(random, body)
+    }
+}
 
 /// Who waits for an answer, and the place for statements that computes it.
 #[derive(Debug)]
@@ -49,15 +57,17 @@ fn not_there(path: &str) -> io::Error {
 
 impl HostFiles for Answers {
     fn about(&self, path: &str) -> io::Result<(u64, Option<SystemTime>)> {
-        Err(not_there(path))
+        self.1.get(path).map(|body| (body.len() as u64, None)).ok_or_else(|| not_there(path))
     }
 
-    fn read(&self, path: &str, _start: u64, _len: usize) -> io::Result<Vec<u8>> {
-        Err(not_there(path))
+    fn read(&self, path: &str, start: u64, len: usize) -> io::Result<Vec<u8>> {
+        let body = self.1.get(path).ok_or_else(|| not_there(path))?;
+        let start = usize::try_from(start).unwrap_or(usize::MAX).min(body.len());
+        Ok(body[start..body.len().min(start.saturating_add(len))].to_vec())
     }
 
-    fn list(&self, _pattern: &str) -> io::Result<Vec<String>> {
-        Ok(Vec::new())
+    fn list(&self, pattern: &str) -> io::Result<Vec<String>> {
+        Ok(self.1.get(pattern).map(|_| pattern.to_string()).into_iter().collect())
     }
 
     fn write(&self, path: &str, content: &mut dyn Read) -> io::Result<()> {
@@ -190,9 +200,29 @@ fn copy(
         call.connection.prepare(&statement.sql)?.describe(Some(&call.host))?;
     }
     let kind = if format == Format::Arrow { "arrow" } else { "parquet" };
-    let copy = format!("COPY ({}) TO {} (FORMAT {kind})", statement.sql, sql::literal(path));
+    let copy = format!("{COPY}{}) TO {} (FORMAT {kind})", statement.sql, sql::literal(path));
     if only_reads {
         call.connection.execute("BEGIN TRANSACTION READ ONLY")?;
     }
-    call.connection.execute_one(&copy, &parameters, Some(&call.host)).map(drop)
+    let copied = call.connection.execute_one(&copy, &parameters, Some(&call.host));
+    copied.map(drop).map_err(of_the_query)
+}
+
+/// What stands in front of the query.
+const COPY: &str = "COPY (";
+
+/// An error at its place in the query.
+fn of_the_query(error: Error) -> Error {
+    match error {
+        Error::At { error, mut place } if place.of.is_empty() => {
+            let before = COPY.len() as u32;
+            place.offset = place.offset.map(|offset| offset.saturating_sub(before).max(1));
+            if place.line == 1 {
+                place.column = place.column.saturating_sub(before).max(1);
+                place.text = place.text.chars().skip(COPY.len()).collect();
+            }
+            Error::At { error, place }
+        }
+        other => other,
+    }
 }

@@ -2,6 +2,8 @@
 //!
 //! - `POST /query` runs the statements of its body; `GET /query?query=...` a query that changes nothing. [`query`] reads the request,
 //!   [`answer`] makes the body, a piece at a time, [`failure`] says what went wrong.
+//! - `POST /insert/{table}` puts the rows of its body into a table ([`insert`]). `GET /openapi.json` says all this to tools. Answers are compressed for
+//!   those that read that ([`compress`]).
 //! - `GET /` is the page ([`page`]); [`sessions`] last over several requests, and list what runs.
 //! - `GET /health`, `GET /metrics`.
 //!
@@ -9,8 +11,10 @@
 //! address nor a name that is known, or whose `Origin` is another one than its `Host`, is refused ([`check_places`]).
 
 mod answer;
+mod compress;
 mod failure;
 mod files;
+mod insert;
 mod page;
 mod query;
 mod sessions;
@@ -70,6 +74,7 @@ pub async fn serve(visitor: Visitor) {
     let door = Door { served, address };
     let app = Router::new()
         .route("/query", get(query::read).post(query::write))
+        .route("/insert/{table}", post(insert::insert))
         .route("/metrics", get(metrics))
         .route("/session", post(sessions::begin))
         .route("/session/{name}", delete(sessions::end))
@@ -84,8 +89,10 @@ pub async fn serve(visitor: Visitor) {
         .layer(middleware::from_fn_with_state(door.clone(), is_allowed))
         // Who asks whether the server is there, or for what is the same for everybody, need not be known.
         .route("/health", get(|| async { "ok\n" }))
+        .route("/openapi.json", get(openapi))
         .merge(page::routes())
         .layer(middleware::from_fn_with_state(door.clone(), check_places))
+        .layer(middleware::from_fn(compress::compressed))
         .with_state(door);
     let connection = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
@@ -99,6 +106,13 @@ pub async fn serve(visitor: Visitor) {
         _ = phase.wait_for(|phase| *phase > Phase::Open) => connection.as_mut().graceful_shutdown(),
     }
     let _ = connection.await;
+}
+
+/// What there is to ask for, as tools read it.
+async fn openapi() -> Response {
+    const TEXT: &str = include_str!("openapi.json");
+    let text = TEXT.replace("{version}", env!("CARGO_PKG_VERSION"));
+    ([(CONTENT_TYPE, HeaderValue::from_static("application/json"))], text).into_response()
 }
 
 async fn metrics(State(door): State<Door>) -> Response {

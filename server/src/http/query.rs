@@ -8,9 +8,10 @@ use crate::json::Numbers;
 use crate::session::{Call, FIRST_BYTES};
 use axum::Extension;
 use axum::body::Body;
-use axum::extract::{Query, Request, State};
+use axum::extract::{RawQuery, Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
+use bytes::Bytes;
 use inlay::types::LogicalType;
 use inlay::{Command, CommandClass, Cursor, Error, Parameters, Result, Value, cast_value_in_zone, sql};
 use std::time::Duration;
@@ -97,15 +98,46 @@ impl Asked {
     }
 }
 
-type Pairs = Query<Vec<(String, String)>>;
+/// Names and values behind the question mark; an error where they are no text.
+pub fn pairs_of(query: Option<&str>) -> std::result::Result<Vec<(String, String)>, Failure> {
+    let pairs = query.unwrap_or("").split('&').filter(|pair| !pair.is_empty());
+    let pair = |pair: &str| {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        Ok((decoded(name)?, decoded(value)?))
+    };
+    pairs.map(pair).collect()
+}
+
+/// `%C3%A9+x` as `é x`.
+fn decoded(text: &str) -> std::result::Result<String, Failure> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, behind)) = rest.split_first() {
+        let code = behind.get(..2).filter(|_| *first == b'%');
+        let code = code.and_then(|code| std::str::from_utf8(code).ok());
+        // As browsers have it, what is no code is itself.
+        match code.filter(|code| !code.starts_with('+')).and_then(|code| u8::from_str_radix(code, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &behind[2..];
+            }
+            None => {
+                bytes.push(if *first == b'+' { b' ' } else { *first });
+                rest = behind;
+            }
+        }
+    }
+    String::from_utf8(bytes)
+        .map_err(|_| wrong(format!("{text} behind the question mark is no text in UTF-8")))
+}
 
 /// `GET /query?query=...`: a query that changes nothing.
 pub async fn read(
     State(door): State<Door>,
-    Query(pairs): Pairs,
+    RawQuery(pairs): RawQuery,
     headers: HeaderMap,
 ) -> std::result::Result<Response, Failure> {
-    let asked = Asked::read(pairs)?;
+    let asked = Asked::read(pairs_of(pairs.as_deref())?)?;
     if let Some(name) = [SESSION, STATEMENT].into_iter().find(|name| headers.contains_key(*name)) {
         return Err(wrong(format!("GET runs in a session of its own, without {name}: POST it")));
     }
@@ -119,23 +151,13 @@ pub async fn read(
 /// `POST /query`: the statements of the body.
 pub async fn write(
     State(door): State<Door>,
-    Query(pairs): Pairs,
+    RawQuery(pairs): RawQuery,
     who: Extension<Who>,
     request: Request,
 ) -> std::result::Result<Response, Failure> {
-    let asked = Asked::read(pairs)?;
-    let most = door.served.options.message_bytes_max;
+    let asked = Asked::read(pairs_of(pairs.as_deref())?)?;
     let headers = request.headers().clone();
-    let body = tokio::time::timeout(BODY_MAX, axum::body::to_bytes(request.into_body(), most)).await;
-    let body = match body {
-        Ok(Ok(body)) => body,
-        Ok(Err(_)) => {
-            let message =
-                format!("the body is longer than {most} bytes, the most that is taken, or was cut off");
-            return Err(Failure::new(StatusCode::PAYLOAD_TOO_LARGE, "54000", message));
-        }
-        Err(_) => return Err(Failure::new(StatusCode::REQUEST_TIMEOUT, "08006", "the body did not come")),
-    };
+    let body = body_of_request(request, door.served.options.message_bytes_max).await?;
     let text = String::from_utf8(body.to_vec()).map_err(|_| wrong("the body is not UTF-8"))?;
     let text = match (&asked.query, text.is_empty()) {
         (Some(query), true) => query.clone(),
@@ -146,6 +168,19 @@ pub async fn write(
     };
     let session = Lease::wanted(&door, &who, &headers, asked.database.as_deref(), &text).await?;
     run(door, session, asked, text, false).await
+}
+
+/// The body of a request, if it is not longer than so many bytes.
+pub async fn body_of_request(request: Request, most: usize) -> std::result::Result<Bytes, Failure> {
+    match tokio::time::timeout(BODY_MAX, axum::body::to_bytes(request.into_body(), most)).await {
+        Ok(Ok(body)) => Ok(body),
+        Ok(Err(_)) => {
+            let message =
+                format!("the body is longer than {most} bytes, the most that is taken, or was cut off");
+            Err(Failure::new(StatusCode::PAYLOAD_TOO_LARGE, "54000", message))
+        }
+        Err(_) => Err(Failure::new(StatusCode::REQUEST_TIMEOUT, "08006", "the body did not come")),
+    }
 }
 
 async fn run(
@@ -306,6 +341,14 @@ pub fn parameters_of(call: &Call, statement: &str, values: &[(String, String)]) 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_no_text_is_refused() {
+        let read = pairs_of(Some("a=%C3%A9+x&b&c=%zz%2&=d")).unwrap_or_default();
+        let read: Vec<(&str, &str)> = read.iter().map(|(name, value)| (&**name, &**value)).collect();
+        assert_eq!(read, [("a", "é x"), ("b", ""), ("c", "%zz%2"), ("", "d")]);
+        assert!(pairs_of(Some("a=%ff")).is_err() && pairs_of(Some("%c3=1")).is_err());
+    }
 
     #[test]
     fn what_is_asked_for_is_understood() {

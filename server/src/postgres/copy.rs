@@ -305,6 +305,8 @@ impl Client {
                     return Ok(Err(Error::External { message, cause: None }));
                 }
                 Ok(Frontend::Flush | Frontend::Sync) => {}
+                // It goes, and what came of the rows is undone with its session.
+                Ok(Frontend::Terminate) => return Err(io::Error::from(io::ErrorKind::UnexpectedEof)),
                 Ok(_) => return Ok(Err(broken("only rows may come during COPY"))),
                 Err(error) => return Ok(Err(error)),
             }

@@ -55,9 +55,21 @@ pub fn text_value(text: &str, number: u32, ty: Option<&LogicalType>, zone: &Zone
             "f" | "n" | "0" => Ok(Value::Boolean(false)),
             other => cast_value_in_zone(&Value::Varchar(other.to_string()), &LogicalType::Boolean, zone),
         },
+        // Java's driver sends a zone with a day, which means nothing to it.
+        Some(LogicalType::Date) => {
+            let day = without_zone(text).unwrap_or(text).to_string();
+            cast_value_in_zone(&Value::Varchar(day), &LogicalType::Date, zone)
+        }
         Some(ty) => cast_value_in_zone(&Value::Varchar(text.to_string()), ty, zone),
         None => Ok(Value::Varchar(text.to_string())),
     }
+}
+
+/// `2024-01-02` of `2024-01-02 +01` and `2024-01-02 -03:30`.
+fn without_zone(text: &str) -> Option<&str> {
+    let (day, zone) = text.trim().split_once(' ')?;
+    let digits = zone.strip_prefix(['+', '-'])?;
+    (!digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit() || c == ':')).then_some(day)
 }
 
 /// A decimal of as many digits as the text has.

@@ -7,7 +7,7 @@
 use super::decode::value_of;
 use super::encode::Format;
 use super::message::{self, Bind, Field, Target, broken};
-use super::rows::{Rows, fields_of, formats_for};
+use super::rows::{Rows, fields_of, formats_for, notice_of};
 use super::special::{Special, parameter_number};
 use super::types::{oid, parameter_type};
 use super::{Client, Sent, ends_failed, look_of, write_in_failed};
@@ -125,6 +125,38 @@ fn with_casts(text: &str, cast: impl Fn(usize) -> Option<LogicalType>) -> Result
     Ok((out, casts))
 }
 
+/// Types that a client gives, and those of parameters which the text itself says are numbers of the catalog: the engine has no type for these, and
+/// clients that look types up take another one for a type to be looked up.
+fn with_catalog_numbers(text: &str, numbers: &[u32]) -> Result<Vec<u32>> {
+    let mut numbers = numbers.to_vec();
+    if !text.contains("::oid") {
+        return Ok(numbers);
+    }
+    let chars: Vec<char> = text.chars().collect();
+    for (range, written) in sql::placeholders(text)? {
+        let number: Option<usize> = written.strip_prefix('$').and_then(|digits| digits.parse().ok());
+        let Some(index) = number.and_then(|number| number.checked_sub(1)).filter(|index| *index < KEPT_MAX)
+        else {
+            continue;
+        };
+        let behind: String = chars[range.end.min(chars.len())..].iter().take("::oid[]".len()).collect();
+        let ty = if behind == "::oid[]" {
+            oid::OIDS
+        } else if behind.starts_with("::oid") && !behind[5..].starts_with(|c: char| c.is_alphanumeric()) {
+            oid::OID
+        } else {
+            continue;
+        };
+        if numbers.len() <= index {
+            numbers.resize(index + 1, 0);
+        }
+        if numbers[index] == 0 {
+            numbers[index] = ty;
+        }
+    }
+    Ok(numbers)
+}
+
 impl Prepared {
     /// Reads a statement, whose parameters have the types of these numbers; 0 and those that are missing are to be found out.
     pub fn read(call: &Call, text: &str, numbers: &[u32]) -> Result<Self> {
@@ -149,6 +181,7 @@ impl Prepared {
                 });
             }
         }
+        let numbers = &with_catalog_numbers(text, numbers)?;
         let declared =
             |index: usize| numbers.get(index).copied().filter(|number| !matches!(*number, 0 | oid::UNKNOWN));
         let declared_type = |index: usize| declared(index).and_then(parameter_type);
@@ -354,7 +387,11 @@ impl Client {
                             let (names, types): (Vec<String>, Vec<LogicalType>) = columns.into_iter().unzip();
                             fields_of(&names, &types, &[])
                         };
-                        Ok(shape.columns.map(fields))
+                        let columns = shape.columns.filter(|columns| {
+                            notice_of(statement.prepared.sql()).is_none()
+                                || columns.first().is_none_or(|(name, _)| name != "notice")
+                        });
+                        Ok(columns.map(fields))
                     })
                     .await?;
                 (numbers, described)
@@ -391,7 +428,8 @@ impl Client {
                     .map(|formats| special.fields(&self.portals, &formats))
             }
             State::Open(..) | State::Done(_) => {
-                match portal.header().filter(|header| !header.types().is_empty()) {
+                let is_notice = matches!(&portal.state, State::Open(rows, _) if !rows.has_columns());
+                match portal.header().filter(|header| !header.types().is_empty() && !is_notice) {
                     Some(header) => formats_of(&formats, header.types().len())
                         .map(|formats| Some(fields_of(header.names(), header.types(), &formats))),
                     None => Ok(None),
@@ -435,7 +473,9 @@ impl Client {
                     .map_err(|error| statement.told(error))?;
                 let cursor = inlay::Cursor::new(call.connection.clone(), first, rest);
                 let given = formats_of(&formats, cursor.types().len())?;
-                let state = State::Open(Box::new(Rows::new(cursor, given, look)), Some(statement));
+                let mut rows = Rows::new(cursor, given, look);
+                rows.may_be_notice(statement.prepared.sql());
+                let state = State::Open(Box::new(rows), Some(statement));
                 Ok(Portal { state, formats, holds })
             })
             .await?;
@@ -547,6 +587,14 @@ fn too_many(what: &str) -> Error {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn numbers_of_the_catalog_have_their_own_types() {
+        let read = |text: &str, numbers: &[u32]| super::with_catalog_numbers(text, numbers).unwrap();
+        assert_eq!(read("SELECT 'é', $2::oid[], $1::oid", &[]), [26, 1028]);
+        assert_eq!(read("SELECT $1::oid[]", &[1016]), [1016]);
+        assert_eq!(read("SELECT $1::oidvector, $2", &[]), Vec::<u32>::new());
+    }
+
     use super::*;
 
     #[test]

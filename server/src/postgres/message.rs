@@ -244,6 +244,21 @@ pub fn field_count(count: usize) -> Result<i16> {
     })
 }
 
+/// Whether messages that came end with Terminate.
+pub fn is_farewell(input: &[u8]) -> bool {
+    let (mut rest, mut kind) = (input, None);
+    while let Some((head, behind)) = rest.split_first_chunk::<5>() {
+        let [first, length @ ..] = *head;
+        let Some(more) =
+            (u32::from_be_bytes(length) as usize).checked_sub(4).and_then(|len| behind.get(len..))
+        else {
+            return false;
+        };
+        (rest, kind) = (more, Some(first));
+    }
+    rest.is_empty() && kind == Some(b'X')
+}
+
 /// How bad something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
@@ -269,6 +284,17 @@ pub struct Failure<'a> {
     pub hint: Option<&'a str>,
     /// The character in the text of the statement, from 1.
     pub position: Option<u32>,
+    /// The constraint that a row violates, if it is one.
+    pub violated: Option<&'a Violated>,
+}
+
+/// What a row does not keep to, as far as it has a name.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Violated {
+    pub schema: Option<String>,
+    pub table: Option<String>,
+    pub column: Option<String>,
+    pub constraint: Option<String>,
 }
 
 pub fn write_failure(out: &mut Vec<u8>, failure: &Failure<'_>) {
@@ -289,6 +315,14 @@ pub fn write_failure(out: &mut Vec<u8>, failure: &Failure<'_>) {
         }
         if let Some(position) = failure.position {
             field(b'P', &position.to_string());
+        }
+        if let Some(violated) = failure.violated {
+            let Violated { schema, table, column, constraint } = violated;
+            for (kind, name) in [(b's', schema), (b't', table), (b'c', column), (b'n', constraint)] {
+                if let Some(name) = name {
+                    field(kind, name);
+                }
+            }
         }
         out.push(0);
     });
@@ -313,7 +347,7 @@ fn code_of<'a>(error: &'a Error, message: &str) -> &'a str {
 }
 
 /// An error of the engine's.
-pub fn write_error(out: &mut Vec<u8>, severity: Severity, error: &Error) {
+pub fn write_error(out: &mut Vec<u8>, severity: Severity, error: &Error, violated: Option<&Violated>) {
     let (message, detail, hint) = (error.message(), error.detail(), error.hint());
     // A place in the text of a view is none in the statement's own.
     let position = error.place().filter(|place| place.of.is_empty()).and_then(|place| place.offset);
@@ -326,6 +360,7 @@ pub fn write_error(out: &mut Vec<u8>, severity: Severity, error: &Error) {
             detail: detail.as_deref(),
             hint: hint.as_deref(),
             position,
+            violated,
         },
     );
 }
@@ -404,6 +439,15 @@ mod tests {
             }
             let _ = read(b"QPBDECFf?"[random() % 9], &body);
         }
+    }
+
+    #[test]
+    fn a_good_bye_is_the_last_message() {
+        let (query, end) = (b"Q\0\0\0\x06X\0", b"X\0\0\0\x04");
+        assert!(is_farewell(end) && is_farewell(&[&query[..], end].concat()));
+        assert!(!is_farewell(b"") && !is_farewell(query) && !is_farewell(&[&end[..], query].concat()));
+        assert!(!is_farewell(&[&query[..], &end[..4]].concat()) && !is_farewell(b"X\0\0\0\0"));
+        assert!(!is_farewell(b"X\xff\xff\xff\xff"));
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod special;
 mod spelling;
 mod startup;
 mod types;
+mod violated;
 
 pub use startup::AnySocket;
 
@@ -31,7 +32,7 @@ use crate::session::{Call, Session};
 use crate::wire::Wire;
 use encode::Look;
 use inlay::{CommandClass, Error, Result, Value};
-use message::{Failure, Frontend, Severity, broken};
+use message::{Failure, Frontend, Severity, Violated, broken};
 use std::collections::HashMap;
 use std::io;
 use std::time::Duration;
@@ -72,6 +73,8 @@ struct Client {
     skips: bool,
     statements: HashMap<String, extended::Prepared>,
     portals: HashMap<String, extended::Portal>,
+    /// What the last statement violated, if it failed for that.
+    violated: Option<Violated>,
     reported: Vec<String>,
     phase: watch::Receiver<Phase>,
 }
@@ -118,6 +121,7 @@ impl Client {
             skips: false,
             statements: HashMap::new(),
             portals: HashMap::new(),
+            violated: None,
             reported: Vec::new(),
             phase,
         };
@@ -217,6 +221,7 @@ impl Client {
                         detail: None,
                         hint: None,
                         position: None,
+                        violated: None,
                     };
                     message::write_failure(&mut self.wire.output, &failure);
                     return Ok(None);
@@ -255,12 +260,25 @@ impl Client {
         for notice in self.session.take_notices() {
             message::write_notice(&mut self.wire.output, &notice);
         }
+        self.violated = match &done {
+            Err(error) if violated::is_violation(error) => {
+                let mut known = violated::named_in(&error.message());
+                let unnamed = known.clone();
+                // Of a key, the message has no name.
+                let named = self.session.run_apart(move |call| Ok(violated::complete(call, unnamed)));
+                if let Ok(complete) = self.wire.attend(named).await? {
+                    known = complete;
+                }
+                Some(known)
+            }
+            Ok(_) | Err(_) => None,
+        };
         Ok(done)
     }
 
     /// Tells of a failure, which the open transaction does not survive.
     fn fail(&mut self, error: &Error) {
-        message::write_error(&mut self.wire.output, Severity::Error, error);
+        message::write_error(&mut self.wire.output, Severity::Error, error, self.violated.take().as_ref());
         self.has_failed = self.session.in_transaction();
     }
 
@@ -282,6 +300,7 @@ impl Client {
             detail: None,
             hint: hint.as_deref(),
             position: None,
+            violated: None,
         };
         message::write_failure(&mut self.wire.output, &failure);
         Flow::Over
@@ -385,6 +404,7 @@ fn write_in_failed(out: &mut Vec<u8>) {
         detail: None,
         hint: None,
         position: None,
+        violated: None,
     };
     message::write_failure(out, &failure);
 }

@@ -89,7 +89,8 @@ impl Client {
     /// Runs statements up to the last, or to one that fails; whether none did.
     async fn statements_of(&mut self, script: Script) -> io::Result<bool> {
         let mut script = script;
-        while let Some((_, command)) = script.peek() {
+        while let Some((text, command)) = script.peek() {
+            let text = text.to_string();
             if self.has_failed && !ends_failed(command) {
                 write_in_failed(&mut self.wire.output);
                 return Ok(false);
@@ -110,7 +111,9 @@ impl Client {
                         script.next_streaming(&Parameters::default(), Some(&call.host), FIRST_BYTES)?;
                     let cursor = cursor.ok_or_else(|| inlay::Error::internal("a statement went away"))?;
                     let formats = vec![Format::Text; cursor.types().len()];
-                    Ok(Ran { script, rows: Rows::new(cursor, formats, look) })
+                    let mut rows = Rows::new(cursor, formats, look);
+                    rows.may_be_notice(&text);
+                    Ok(Ran { script, rows })
                 })
                 .await?;
             let ran = match ran {

@@ -3,10 +3,11 @@
 use super::copy::layout::Layout;
 use super::encode::{Format, Look, write_sized, write_value};
 use super::message::{Field, field_count};
-use super::types::wire_type;
+use super::scan::{Word, Words};
+use super::types::{WireType, oid, wire_type};
 use crate::session::{Call, PIECE_BYTES};
 use inlay::types::{LogicalType, PhysicalType};
-use inlay::{Chunk, Command, CommandClass, Cursor, Error, QueryResult, Result, ResultKind};
+use inlay::{Chunk, Command, CommandClass, Cursor, Error, QueryResult, Result, ResultKind, Value};
 
 /// Rows that are encoded before the size of a piece is looked at.
 const STEP_ROWS: usize = 256;
@@ -20,6 +21,8 @@ pub struct Rows {
     made: u64,
     /// Whether rows are gone over and not sent.
     is_skipped: bool,
+    /// What a statement is called that may have nothing but notices to give.
+    notice_of: Option<String>,
 }
 
 /// How rows are written.
@@ -49,9 +52,41 @@ pub fn fields_of(names: &[String], types: &[LogicalType], formats: &[Format]) ->
     columns
         .map(|(index, (name, ty))| {
             let format = formats.get(index).copied().unwrap_or(Format::Text);
-            Field { name: name.clone(), ty: wire_type(ty), format: format.number() }
+            Field { name: name.clone(), ty: catalog_type(name, ty), format: format.number() }
         })
         .collect()
+}
+
+/// What a column is sent as. Columns of the catalog that are vectors of numbers in PostgreSQL are lists here: tools take them apart by their form, and
+/// asyncpg asks in a circle for a type of arrays that it does not know before it has asked.
+fn catalog_type(name: &str, ty: &LogicalType) -> WireType {
+    let vector = |oid| WireType { oid, size: -1, modifier: -1 };
+    match (name, ty) {
+        ("attrtypoids", LogicalType::List(element)) if **element == LogicalType::BigInt => vector(oid::OIDS),
+        ("indkey" | "indoption", LogicalType::List(element)) if **element == LogicalType::SmallInt => {
+            vector(oid::INT2VECTOR)
+        }
+        ("indclass" | "indcollation", LogicalType::List(element)) if **element == LogicalType::BigInt => {
+            vector(oid::OIDVECTOR)
+        }
+        (_, ty) => wire_type(ty),
+    }
+}
+
+/// Whether a column is sent as numbers with spaces between them, where it is sent as text.
+fn is_vector(name: &str, ty: &LogicalType) -> bool {
+    matches!(catalog_type(name, ty).oid, oid::INT2VECTOR | oid::OIDVECTOR)
+}
+
+/// `1 2 3`.
+fn write_vector(out: &mut Vec<u8>, value: &Value) {
+    let Value::List { values, .. } = value else { return };
+    for (index, value) in values.iter().enumerate() {
+        if index > 0 {
+            out.push(b' ');
+        }
+        out.extend_from_slice(value.to_string().as_bytes());
+    }
 }
 
 /// A format for each column, as a client names one for each, one for all, or none.
@@ -68,12 +103,12 @@ pub fn formats_for(given: &[i16], columns: usize) -> Result<Vec<Format>> {
 
 impl Rows {
     pub fn new(cursor: Cursor, formats: Vec<Format>, look: Look) -> Self {
-        Self { cursor, form: Form::Rows(formats), look, made: 0, is_skipped: false }
+        Self { cursor, form: Form::Rows(formats), look, made: 0, is_skipped: false, notice_of: None }
     }
 
     /// Rows that COPY sends.
     pub fn copied(cursor: Cursor, layout: Layout, look: Look) -> Self {
-        Self { cursor, form: Form::Copied(layout, true), look, made: 0, is_skipped: false }
+        Self { cursor, form: Form::Copied(layout, true), look, made: 0, is_skipped: false, notice_of: None }
     }
 
     /// Names, types and kind.
@@ -83,7 +118,17 @@ impl Rows {
 
     /// Whether there are columns.
     pub fn has_columns(&self) -> bool {
-        self.cursor.kind() == ResultKind::Rows
+        self.cursor.kind() == ResultKind::Rows && !self.is_notice()
+    }
+
+    /// Whether its rows are what a statement says that has no effect here: to clients, such are notices.
+    fn is_notice(&self) -> bool {
+        self.notice_of.is_some() && self.cursor.names().first().is_some_and(|name| name == "notice")
+    }
+
+    /// Says which statement it is the answer of, if that may be one that only says why it has no effect.
+    pub fn may_be_notice(&mut self, text: &str) {
+        self.notice_of = notice_of(text);
     }
 
     /// Begins to count anew, for a client that asks for more.
@@ -129,6 +174,15 @@ impl Rows {
 
     /// Whether the answer has ended.
     fn fill(&mut self, call: &Call, rows_max: Option<u64>, out: &mut Vec<u8>) -> Result<bool> {
+        if self.is_notice() {
+            while let Some((batch, rows)) = self.cursor.peek(Some(&call.host), STEP_ROWS)? {
+                let chunk = Chunk::new(&batch.slice(rows.start, rows.len()));
+                for row in 0..chunk.len() {
+                    call.host.note(&chunk.column(0)?.value(row).to_string());
+                }
+                self.cursor.skip(chunk.len());
+            }
+        }
         if !self.has_columns() {
             return Ok(true);
         }
@@ -136,6 +190,13 @@ impl Rows {
             *is_first = false;
             layout.write_head(out, self.cursor.names());
         }
+        let vectors: Vec<bool> = match &self.form {
+            Form::Rows(formats) => {
+                let columns = self.cursor.names().iter().zip(self.cursor.types()).zip(formats);
+                columns.map(|((name, ty), format)| *format == Format::Text && is_vector(name, ty)).collect()
+            }
+            Form::Copied(..) => Vec::new(),
+        };
         while out.len() < PIECE_BYTES && !self.is_full(rows_max) {
             let left = rows_max.map_or(u64::MAX, |most| most - self.made);
             let most = STEP_ROWS.min(usize::try_from(left).unwrap_or(usize::MAX));
@@ -149,7 +210,7 @@ impl Rows {
             let chunk = || Chunk::new(&batch.slice(rows.start, count));
             match &self.form {
                 _ if self.is_skipped => {}
-                Form::Rows(formats) => write_rows(out, &chunk(), formats, &self.look)?,
+                Form::Rows(formats) => write_rows(out, &chunk(), formats, &vectors, &self.look)?,
                 Form::Copied(layout, _) => layout.write_rows(out, &chunk(), &self.look, self.made == 0)?,
             }
             self.cursor.skip(count);
@@ -163,6 +224,9 @@ impl Rows {
         let (header, command, made) = (self.cursor.header(), self.cursor.command(), self.made);
         if let Form::Copied(..) = self.form {
             return format!("COPY {made}");
+        }
+        if let Some(name) = self.notice_of.as_ref().filter(|_| self.is_notice()) {
+            return name.clone();
         }
         match (header.kind(), command.class()) {
             (ResultKind::Rows, _) if command == Command::Insert => format!("INSERT 0 {made}"),
@@ -178,8 +242,45 @@ impl Rows {
     }
 }
 
+/// First words of statements that have no effect here, with as many of them as PostgreSQL calls such a statement by.
+const WITHOUT_EFFECT: &[(&str, usize)] = &[
+    ("grant", 1),
+    ("revoke", 1),
+    ("lock", 2),
+    ("alter", 2),
+    ("create", 2),
+    ("drop", 2),
+    ("comment", 1),
+    ("reassign", 2),
+    ("security", 2),
+    ("cluster", 1),
+    ("reindex", 1),
+    ("set", 1),
+    ("reset", 1),
+];
+
+/// What PostgreSQL calls a statement that has no effect here; `None` if the text is another one.
+pub fn notice_of(text: &str) -> Option<String> {
+    let mut words = Words::new(text);
+    let mut word = || match words.next() {
+        Ok(Some(Word::Plain(word))) => Some(word),
+        Ok(_) | Err(_) => None,
+    };
+    let first = word()?;
+    let (_, count) = WITHOUT_EFFECT.iter().find(|(known, _)| *known == first)?;
+    let second = if *count > 1 { word() } else { None };
+    let name = second.map_or(first.clone(), |second| format!("{first} {second}"));
+    Some(if first == "lock" { "LOCK TABLE".to_string() } else { name.to_uppercase() })
+}
+
 /// Writes rows. An error leaves none of a half-written one behind.
-fn write_rows(out: &mut Vec<u8>, chunk: &Chunk, formats: &[Format], look: &Look) -> Result<()> {
+fn write_rows(
+    out: &mut Vec<u8>,
+    chunk: &Chunk,
+    formats: &[Format],
+    vectors: &[bool],
+    look: &Look,
+) -> Result<()> {
     let count = field_count(chunk.column_count())?;
     let columns = (0..chunk.column_count()).map(|index| chunk.column(index)).collect::<Result<Vec<_>>>()?;
     for row in 0..chunk.len() {
@@ -187,9 +288,16 @@ fn write_rows(out: &mut Vec<u8>, chunk: &Chunk, formats: &[Format], look: &Look)
         out.push(b'D');
         let done = write_sized_all(out, |out| {
             out.extend(count.to_be_bytes());
-            for (column, format) in columns.iter().zip(formats) {
+            for ((column, format), is_vector) in columns.iter().zip(formats).zip(vectors) {
                 if column.is_null(row) {
                     out.extend((-1i32).to_be_bytes());
+                    continue;
+                }
+                if *is_vector {
+                    write_sized(out, |out| {
+                        write_vector(out, &column.value(row));
+                        Ok(())
+                    })?;
                     continue;
                 }
                 let is_text = matches!(column.ty(), LogicalType::Varchar | LogicalType::Json)

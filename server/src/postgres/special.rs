@@ -37,6 +37,11 @@ pub enum Special {
     Show(&'static str, &'static str),
     /// The version, as tools take it apart to know what they may ask.
     Version,
+    /// `SELECT set_config('name', 'value', false)`: a setting, whose value is the answer.
+    SetConfig {
+        name: String,
+        value: String,
+    },
     /// Nothing is done, as there is nothing that it could be about.
     Nothing(&'static str),
 }
@@ -81,7 +86,7 @@ impl Special {
                 return Err(Error::unsupported(format!("{first}: there are no notifications")));
             }
             "show" => shown(&mut words),
-            "select" => is_version(&mut words).then_some(Self::Version),
+            "select" => set_config(words.clone()).or_else(|| is_version(&mut words).then_some(Self::Version)),
             _ => None,
         };
         Ok(special)
@@ -96,6 +101,9 @@ impl Special {
         match self {
             Self::Show(name, _) => Some(fields_of(&[name.to_string()], &[LogicalType::Varchar], formats)),
             Self::Version => Some(fields_of(&["version".to_string()], &[LogicalType::Varchar], formats)),
+            Self::SetConfig { .. } => {
+                Some(fields_of(&["set_config".to_string()], &[LogicalType::Varchar], formats))
+            }
             Self::Fetch { name, sends: true, .. } => {
                 let header = portals.get(name)?.header()?;
                 Some(fields_of(header.names(), header.types(), formats))
@@ -171,6 +179,24 @@ fn fetch(words: &mut Words<'_>, sends: bool) -> Result<Special> {
     let name = words.name()?;
     words.end()?;
     Ok(Special::Fetch { name, rows, sends })
+}
+
+/// `set_config('name', 'value', false)` and nothing else, behind SELECT. What holds for a transaction only is not there.
+fn set_config(words: Words<'_>) -> Option<Special> {
+    let mut words = words;
+    if words.takes("pg_catalog") && !words.takes_sign('.') {
+        return None;
+    }
+    if !(words.takes("set_config") && words.takes_sign('(')) {
+        return None;
+    }
+    let mut text = || match words.next() {
+        Ok(Some(Word::Text(text))) => words.takes_sign(',').then_some(text),
+        Ok(_) | Err(_) => None,
+    };
+    let (name, value) = (text()?, text()?);
+    (words.takes("false") && words.takes_sign(')') && words.is_over())
+        .then_some(Special::SetConfig { name, value })
 }
 
 /// Whether nothing but `version()` is asked for, behind SELECT.
@@ -250,6 +276,13 @@ impl Client {
             Special::Version => {
                 let version = format!("PostgreSQL {SERVER_VERSION} (Inlay {})", env!("CARGO_PKG_VERSION"));
                 Ok(self.one_text("version", &version, formats.is_none()).map(|()| "SELECT 1".to_string()))
+            }
+            Special::SetConfig { name, value } => {
+                let given = Value::Varchar(value.clone());
+                let set = self.work(move |call| call.connection.set(&name, &given, Some(&call.host))).await?;
+                self.report().await?;
+                let shown = set.and_then(|()| self.one_text("set_config", &value, formats.is_none()));
+                Ok(shown.map(|()| "SELECT 1".to_string()))
             }
             Special::Nothing(tag) => Ok(Ok(tag.to_string())),
         }
@@ -375,6 +408,12 @@ pub fn apply(call: &Call, settings: &[(String, String)]) -> Vec<String> {
         let error = call.connection.set(name, &value, Some(&call.host)).err()?;
         Some(format!("{} = {} was not set: {}", sql::short_ident(name), value.to_sql(), error.message()))
     };
+    // Tools look for the schema that they are in where PostgreSQL has it, which is never empty there.
+    if !settings.iter().any(|(name, _)| name.eq_ignore_ascii_case("search_path")) {
+        let schema = Value::Varchar("main".to_string());
+        // A database without it has its own.
+        let _ = call.connection.set("search_path", &schema, Some(&call.host));
+    }
     settings.iter().filter_map(set).collect()
 }
 

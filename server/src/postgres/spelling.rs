@@ -5,16 +5,15 @@
 //! | --- | --- |
 //! | `OPERATOR(pg_catalog.~)` | `~` |
 //! | `COLLATE pg_catalog.default` | nothing: it is the one that holds anyway |
-//! | `c.oid::pg_catalog.regclass` | `regclass_name(c.oid)` |
-//! | `t.typelem::pg_catalog.regtype` | `format_type(t.typelem,NULL)` |
-//! | `'pg_catalog.pg_class'::pg_catalog.regclass` | `1259`, its number in PostgreSQL |
 //! | `x::pg_catalog.text` | `x::text` |
+//! | `i.indkey[n - 1]` | `i.indkey[n]`: PostgreSQL counts these from 0 |
+//! | `typreceive != 0` | `typreceive!='0'`: what functions are called is a text here |
 
 use std::borrow::Cow;
 
 /// The text as the engine reads it. What stands in quotes and comments stays.
 pub fn respelled(text: &str) -> Cow<'_, str> {
-    if !text.contains("pg_catalog.") {
+    if !text.contains("pg_catalog.") && !VECTORS.iter().any(|vector| text.contains(vector)) {
         return Cow::Borrowed(text);
     }
     let mut out: Vec<char> = text.chars().collect();
@@ -35,11 +34,24 @@ pub fn respelled(text: &str) -> Cow<'_, str> {
                 at = blank(&mut out, at + "as ".len(), "pg_catalog.".len());
             }
             _ if starts(&out, at, "::pg_catalog.") => at = cast(&mut out, at),
+            _ if VECTORS.iter().any(|vector| starts(&out, at, vector)) => at = counted(&mut out, at),
+            _ if [TYPRECEIVE, TYPSEND].iter().any(|word| starts(&out, at, word)) => {
+                at = behind(&out, at, &[' ']) - 1;
+                out[at..at + UNLIKE.len()].copy_from_slice(&UNLIKE);
+            }
             _ => at += 1,
         }
     }
     Cow::Owned(out.into_iter().collect())
 }
+
+/// Columns whose elements PostgreSQL counts from 0.
+const VECTORS: [&str; 4] = ["indkey[", "indoption[", "indclass[", "indcollation["];
+
+/// Which types can be read in binary, as ADBC's driver asks.
+const TYPRECEIVE: &str = "typreceive != 0";
+const TYPSEND: &str = "typsend != 0";
+const UNLIKE: [char; 5] = ['!', '=', '\'', '0', '\''];
 
 fn before(text: &[char], at: usize) -> char {
     at.checked_sub(1).map_or(' ', |before| text[before])
@@ -70,6 +82,19 @@ fn blank(text: &mut [char], at: usize, len: usize) -> usize {
     at + len
 }
 
+/// `indkey[n - 1]`, where 1 is taken off a number that counts from 1: the number itself.
+fn counted(text: &mut [char], at: usize) -> usize {
+    let open = behind(text, at, &['[']);
+    let Some(end) = text[open..].iter().position(|c| *c == ']').map(|len| open + len) else { return open };
+    let mut solid = (open..end).rev().filter(|index| text[*index] != ' ');
+    if let (Some(one), Some(minus)) = (solid.next(), solid.next())
+        && (text[one], text[minus]) == ('1', '-')
+    {
+        text[minus..=one].fill(' ');
+    }
+    end
+}
+
 /// `OPERATOR(pg_catalog.~)`: what is left is the sign.
 fn operator(text: &mut [char], at: usize) -> usize {
     let head = "operator(pg_catalog.".len();
@@ -79,45 +104,9 @@ fn operator(text: &mut [char], at: usize) -> usize {
     at + end + 1
 }
 
-/// `x::pg_catalog.type`: without the schema; of names of tables and types, the function that gives them.
+/// `x::pg_catalog.type`: without the schema.
 fn cast(text: &mut [char], at: usize) -> usize {
-    const HEAD: usize = "::pg_catalog.".len();
-    const CALLS: &[(&str, &str, &str)] =
-        &[("regclass", "regclass_name(", ")"), ("regtype", "format_type(", ",NULL)")];
-    let word = text[at + HEAD..].iter().take_while(|c| is_word(**c)).count();
-    let end = at + HEAD + word;
-    // A column in front is what is named; the name and the cast have place for the call.
-    let column = text[..at].iter().rev().take_while(|c| is_word(**c) || **c == '.').count();
-    let start = at - column;
-    let is_column = column > 0 && !text[start].is_ascii_digit() && text[start] != '.';
-    let call = CALLS.iter().find(|(ty, ..)| word == ty.len() && starts(text, at + HEAD, ty));
-    // The catalog's own table, of which others say what they are about by its number.
-    const CLASSES: &str = "'pg_catalog.pg_class'";
-    if word == "regclass".len() && at >= CLASSES.len() && starts(text, at - CLASSES.len(), CLASSES) {
-        text[at - CLASSES.len()..end].fill(' ');
-        let number = at - CLASSES.len();
-        text[number..number + 4].copy_from_slice(&['1', '2', '5', '9']);
-        return end;
-    }
-    match call.filter(|_| is_column) {
-        Some((_, head, tail)) => {
-            let call: Vec<char> =
-                head.chars().chain(text[start..at].iter().copied()).chain(tail.chars()).collect();
-            text[start..end].fill(' ');
-            text[start..start + call.len()].copy_from_slice(&call);
-        }
-        // Of those that have no function, the number is what there is.
-        None if ["regnamespace", "regproc", "regrole"]
-            .iter()
-            .any(|ty| word == ty.len() && starts(text, at + HEAD, ty)) =>
-        {
-            text[at + 2..end].fill(' ');
-            text[at + 2..at + 6].copy_from_slice(&['t', 'e', 'x', 't']);
-        }
-        // Of a text, the engine knows it.
-        None => text[at + 2..at + HEAD].fill(' '),
-    }
-    end
+    blank(text, at + "::".len(), "pg_catalog.".len())
 }
 
 #[cfg(test)]
@@ -133,18 +122,23 @@ mod tests {
             ),
             (
                 "SELECT conrelid::pg_catalog.regclass, a.b::pg_catalog.regclass",
-                "SELECT regclass_name(conrelid) , regclass_name(a.b)",
+                "SELECT conrelid:: regclass, a.b:: regclass",
             ),
-            ("c.reloftype::pg_catalog.regtype::pg_catalog.text", "format_type(c.reloftype,NULL) :: text"),
+            ("c.reloftype::pg_catalog.regtype::pg_catalog.text", "c.reloftype:: regtype:: text"),
             ("'t'::pg_catalog.regclass::pg_catalog.oid", "'t':: regclass:: oid"),
             (
                 "SELECT 'x::pg_catalog.text é' -- pg_catalog. OPERATOR(pg_catalog.~)",
                 "SELECT 'x::pg_catalog.text é' -- pg_catalog. OPERATOR(pg_catalog.~)",
             ),
             ("/* ::pg_catalog.text */ 1::pg_catalog.text", "/* ::pg_catalog.text */ 1:: text"),
-            ("d.classid='pg_catalog.pg_class'::pg_catalog.regclass AND", "d.classid=1259 AND"),
-            ("stxnamespace::pg_catalog.regnamespace::pg_catalog.text", "stxnamespace::text :: text"),
             ("CAST('a' AS pg_catalog.text)", "CAST('a' AS text)"),
+            (
+                "FROM pg_catalog.x WHERE typreceive != 0 OR typsend != 0)",
+                "FROM pg_catalog.x WHERE typreceive!='0' OR typsend!='0')",
+            ),
+            ("ta.attnum = i.indkey[ia.attnum-1]", "ta.attnum = i.indkey[ia.attnum ]"),
+            ("i.indoption[(k.keys).n - 1] & 1", "i.indoption[(k.keys).n ] & 1"),
+            ("i.indkey[11], i.indkey[", "i.indkey[11], i.indkey["),
             ("pg_catalog.version()", "pg_catalog.version()"),
             ("operator(pg_catalog.", "operator(pg_catalog."),
             ("'pg_catalog. is open", "'pg_catalog. is open"),

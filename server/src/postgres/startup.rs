@@ -97,6 +97,7 @@ pub async fn begin(visitor: Visitor) -> io::Result<Option<Begun>> {
                 let mut visit = Visit { wire, served, address, is_encrypted };
                 return match visit.enter(&body).await? {
                     Ok((session, user, parameters)) => {
+                        visit.wire.set_farewell(message::is_farewell);
                         Ok(Some(Begun { wire: visit.wire, session, user, parameters }))
                     }
                     Err(refusal) => {
@@ -147,6 +148,7 @@ impl Visit {
             detail: None,
             hint: refusal.hint.as_deref(),
             position: None,
+            violated: None,
         };
         write_failure(&mut self.wire.output, &failure);
         self.wire.close().await;

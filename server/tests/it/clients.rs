@@ -44,7 +44,7 @@ fn psql_runs_statements() {
 #[test]
 fn psql_describes_what_there_is() {
     let server = server();
-    let setup = "CREATE TABLE t (a INTEGER PRIMARY KEY, b VARCHAR DEFAULT 'x' NOT NULL); CREATE VIEW v AS FROM t; CREATE INDEX i ON t (b); CREATE SEQUENCE s;";
+    let setup = "CREATE TABLE t (a INTEGER PRIMARY KEY, b VARCHAR DEFAULT 'x' NOT NULL); CREATE VIEW v AS FROM t; CREATE INDEX i ON t (b); CREATE SEQUENCE s; CREATE TABLE u (a INTEGER REFERENCES t(a), l TEXT[]); CREATE MACRO twice(x) AS x * 2; CREATE TYPE mood AS ENUM ('ok');";
     if psql(&server, &[], setup).is_none() {
         return;
     }
@@ -65,25 +65,74 @@ fn psql_describes_what_there_is() {
     }
     assert!(wrong.is_empty(), "{wrong}");
     let (out, ..) = psql(&server, &["-c", "\\d t"], "").unwrap();
-    for wanted in ["int4", "not null", "Indexes:", "CREATE INDEX"] {
+    for wanted in ["integer", "not null", "Indexes:", "\"t_pkey\" PRIMARY KEY, btree (a)", "\"i\" btree"] {
         assert!(out.contains(wanted), "{wanted}: {out}");
+    }
+    let (out, ..) = psql(&server, &["-c", "\\d u"], "").unwrap();
+    assert!(out.contains("FOREIGN KEY (a) REFERENCES t(a)") && out.contains("character varying[]"), "{out}");
+    for (command, wanted) in [("\\df", "twice"), ("\\dT", "mood"), ("\\di", "t_pkey")] {
+        let (out, ..) = psql(&server, &["-c", command], "").unwrap();
+        assert!(out.contains(wanted), "{command}: {out}");
     }
 }
 
-#[test]
-fn psycopg_reads_and_writes() {
-    let server = server();
+/// Runs a script of a client, where the client is installed; `INLAY_PSYCOPG` names the Python that has them.
+fn runs(server: &Server, script: &str) {
     let python = std::env::var("INLAY_PSYCOPG").unwrap_or_else(|_| "python3".to_string());
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/with_psycopg.py");
+    let script = format!("{}/tests/it/{script}", env!("CARGO_MANIFEST_DIR"));
     let port = server.postgres.unwrap().port().to_string();
-    let Ok(output) = Command::new(python).args([script, &port]).output() else {
-        eprintln!("Python is not installed: what psycopg would show is not tested");
+    let Ok(output) = Command::new(python).args([&script, &port]).output() else {
+        eprintln!("Python is not installed: what {script} would show is not tested");
         return;
     };
     let said = String::from_utf8_lossy(&output.stdout).trim().to_string();
     if said == "absent" {
-        eprintln!("psycopg is not installed: what it would show is not tested");
+        eprintln!("a client is not installed: what {script} would show is not tested");
         return;
     }
-    assert_eq!(said, "fine", "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(said, "fine", "{script}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn psycopg_reads_and_writes() {
+    runs(&server(), "with_psycopg.py");
+}
+
+#[test]
+fn sqlalchemy_reflects() {
+    runs(&server(), "with_sqlalchemy.py");
+}
+
+#[test]
+fn asyncpg_reads_and_writes() {
+    runs(&server(), "with_asyncpg.py");
+}
+
+#[test]
+fn odbc_lists_and_reads() {
+    runs(&server(), "with_odbc.py");
+}
+
+/// Its own tables, in its own three protocols.
+#[test]
+fn pgbench_runs() {
+    let server = server();
+    let port = server.postgres.unwrap().port().to_string();
+    let pgbench = |more: &[&str]| {
+        let place = ["-h", "127.0.0.1", "-p", &port, "-U", "tester"];
+        Command::new("pgbench").args(place).args(more).arg("memory").output()
+    };
+    let Ok(made) = pgbench(&["-i", "-s", "1", "-q"]) else {
+        eprintln!("pgbench is not installed: what it would show is not tested");
+        return;
+    };
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    for mode in ["simple", "extended", "prepared"] {
+        for kind in [&["-S"][..], &["--max-tries=1000"]] {
+            let base = ["-n", "-t", "20", "-c", "2", "-M", mode];
+            let output = pgbench(&[&base[..], kind].concat()).unwrap();
+            let said = String::from_utf8_lossy(&output.stdout).into_owned();
+            assert!(output.status.success() && said.contains("processed: 40/40"), "{mode}: {said}");
+        }
+    }
 }

@@ -71,6 +71,8 @@ fn get_changes_nothing() {
         "SET threads = 1",
         "SELECT 1; SELECT 2",
         "SELECT nextval('s')",
+        "FROM force_checkpoint()",
+        "SELECT * FROM checkpoint()",
         "COMMIT",
     ] {
         let answer = get(sql);
@@ -209,4 +211,68 @@ fn passwords_are_asked_for() {
     let mut rest = Vec::new();
     client.socket.read_to_end(&mut rest).unwrap();
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn what_is_no_text_is_refused_in_an_address() {
+    let server = server();
+    let answer = request(&server, "GET", "/query?query=SELECT+%241&param_1=%ff", &[], "");
+    assert_eq!(answer.status, 400, "{}", answer.text());
+    let answer = request(&server, "GET", "/query?query=SELECT+%241+AS+a&param_1=%C3%A9&format=csv", &[], "");
+    assert_eq!(answer.text(), "a\r\né\r\n");
+}
+
+#[test]
+fn errors_of_files_have_the_places_of_the_query() {
+    let server = server();
+    for format in ["json", "arrow", "parquet"] {
+        for sql in ["SELECT nothing", "SELECT 1 + error('x') FROM range(3)"] {
+            let answer = request(&server, "POST", &format!("/query?format={format}"), &[], sql);
+            let position = answer.text().split("\"position\":").nth(1).map(|rest| rest[..2].to_string());
+            let expected = request(&server, "POST", "/query", &[], sql);
+            let wanted = expected.text().split("\"position\":").nth(1).map(|rest| rest[..2].to_string());
+            assert_eq!(position, wanted, "{format} {sql}: {}", answer.text());
+            assert!(!answer.text().contains("inlay-answer"), "{}", answer.text());
+        }
+    }
+}
+
+#[test]
+fn answers_are_compressed_for_those_that_read_it() {
+    use std::io::Read;
+    let server = server();
+    let sql = "SELECT i, 'the same text' AS t FROM range(100000) r(i)";
+    let plain = request(&server, "POST", "/query?format=csv", &[], sql);
+    assert!(plain.head.to_lowercase().contains("vary: accept-encoding"), "{}", plain.head);
+    let gzip = request(&server, "POST", "/query?format=csv", &["Accept-Encoding: gzip"], sql);
+    assert!(gzip.head.to_lowercase().contains("content-encoding: gzip"), "{}", gzip.head);
+    let mut out = Vec::new();
+    flate2::read::GzDecoder::new(&gzip.body[..]).read_to_end(&mut out).unwrap();
+    assert!(gzip.is_whole && out == plain.body && gzip.body.len() < plain.body.len() / 2);
+    let both = request(&server, "POST", "/query?format=csv", &["Accept-Encoding: gzip, zstd"], sql);
+    assert!(both.is_whole && zstd::decode_all(&both.body[..]).unwrap() == plain.body);
+    // What breaks off has no end, also in fewer bytes.
+    let broken = "SELECT CASE WHEN i = 90000 THEN error('late') ELSE i END FROM range(100000) r(i)";
+    let broken = request(&server, "POST", "/query?format=csv", &["Accept-Encoding: gzip"], broken);
+    assert!(!broken.is_whole || broken.status != 200, "{}", broken.head);
+    for heads in [&["Accept-Encoding: gzip"][..], &[]] {
+        let small = request(&server, "POST", "/query", heads, "SELECT 1 AS a");
+        assert!(!small.head.to_lowercase().contains("content-encoding"), "{}", small.head);
+    }
+}
+
+#[test]
+fn tools_are_told_what_there_is() {
+    let server = server();
+    let answer = request(&server, "GET", "/openapi.json", &[], "");
+    assert_eq!(answer.status, 200);
+    for wanted in ["\"/query\"", "\"/insert/{table}\"", env!("CARGO_PKG_VERSION")] {
+        assert!(answer.text().contains(wanted), "{wanted}");
+    }
+    let path = std::env::temp_dir().join(format!("inlay-openapi-{}.json", std::process::id()));
+    std::fs::write(&path, &answer.body).unwrap();
+    let database = inlay::Database::open_in_memory().unwrap().connect();
+    let rows = database.execute(&format!("SELECT openapi FROM read_json('{}')", path.display())).unwrap();
+    assert_eq!(rows.row_count(), 1);
+    std::fs::remove_file(path).unwrap();
 }

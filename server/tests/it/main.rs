@@ -1,8 +1,13 @@
 //! The server from outside: what clients of each protocol see.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr, reason = "tests")]
 
+mod catalog;
 mod clients;
+mod hostile;
 mod http;
+mod http_insert;
 mod http_sessions;
+mod leaving;
 mod postgres;
+mod served;
 mod support;

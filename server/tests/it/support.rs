@@ -213,11 +213,22 @@ impl Answer {
 
 /// Sends a request and reads its answer to the end.
 pub fn request(server: &Server, method: &str, target: &str, heads: &[&str], body: &str) -> Answer {
+    request_bytes(server, method, target, heads, body.as_bytes())
+}
+
+/// The same with a body that is no text.
+pub fn request_bytes(server: &Server, method: &str, target: &str, heads: &[&str], body: &[u8]) -> Answer {
     let mut socket = connect(server.http.unwrap());
     let host = if heads.iter().any(|head| head.starts_with("Host")) { "" } else { "Host: localhost\r\n" };
     let heads: String = heads.iter().map(|head| format!("{head}\r\n")).collect();
     let length = body.len();
-    write!(socket, "{method} {target} HTTP/1.1\r\n{host}Connection: close\r\nContent-Length: {length}\r\n{heads}\r\n{body}").unwrap();
+    write!(
+        socket,
+        "{method} {target} HTTP/1.1\r\n{host}Connection: close\r\nContent-Length: {length}\r\n{heads}\r\n"
+    )
+    .unwrap();
+    // A server that refuses a body closes before it has come.
+    let _ = socket.write_all(body);
     let mut bytes = Vec::new();
     // A connection that breaks off ends here, too.
     let _ = socket.read_to_end(&mut bytes);

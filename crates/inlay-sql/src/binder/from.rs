@@ -7,7 +7,9 @@ use super::recursive::{RECURRING, recurring_name};
 use super::scope::{Relation, RelationColumn, same_name};
 use super::subquery::combine;
 use super::{Binder, Bound, Output, VIEW_DEPTH_MAX};
-use crate::parser::ast::{FunctionCall, ObjectName, Pos, TableAlias, TableRef};
+use crate::parser::ast::{
+    ExprKind, FunctionCall, ObjectName, Pos, Query, QueryBody, SelectItem, TableAlias, TableRef,
+};
 use crate::parser::limits::FROM_MAX;
 use crate::parser::parse_statement;
 use crate::plan::{ColumnId, JoinKind, Plan, ScanColumn, WindowExpr};
@@ -379,7 +381,8 @@ impl Binder<'_> {
             let known: Vec<&str> = known.into_iter().chain(macros.iter().map(String::as_str)).collect();
             let message = format!("table function \"{}\" does not exist", call.name.value);
             let candidates = near_names(&name, known.into_iter());
-            return Err(self.at(Error::UndefinedFunction { message, candidates }, pos));
+            let unknown = self.at(Error::UndefinedFunction { message, candidates }, pos);
+            return self.value_as_table(call, alias, unknown);
         };
         // A series whose ends come from the tables in front is the elements of a list per row.
         // What looks like a column inside a macro may be a parameter with a constant argument.
@@ -447,6 +450,29 @@ impl Binder<'_> {
         }
         let call = build.function(&name, vec![list]);
         self.rows_of_structs(&call, false, alias)
+    }
+
+    /// `FROM f(x) v`: a function of values is a row of its value, whose column is called as the table is. Fails with `unknown` if there is none either.
+    fn value_as_table(
+        &mut self,
+        call: &FunctionCall,
+        alias: Option<&TableAlias>,
+        unknown: Error,
+    ) -> Result<Plan> {
+        let build = super::build::Build(call.name.pos);
+        let name = alias.map_or(&call.name, |alias| &alias.name).value.clone();
+        let expr = build.expr(ExprKind::Function(call.clone()));
+        let item = SelectItem::Expr { expr, alias: Some(build.ident(&name)) };
+        let query = Query::of(QueryBody::Select(Box::new(build.select(vec![item], Vec::new()))));
+        let bound = match self.query(&query) {
+            Ok(bound) => bound,
+            Err(error) if error.kind() == inlay_types::error::ErrorKind::UndefinedFunction => {
+                return Err(unknown);
+            }
+            Err(error) => return Err(error),
+        };
+        self.add_relation(&name, named_columns(&bound.output), alias)?;
+        Ok(bound.plan)
     }
 
     /// A table function WITH ORDINALITY: its rows, numbered as they come.

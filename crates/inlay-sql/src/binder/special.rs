@@ -181,7 +181,11 @@ impl Binder<'_> {
 
     fn current_setting(&mut self, name: &str, arguments: &[ast::Expr], pos: Pos) -> Result<Expr> {
         let [setting] = self.taken(name, arguments, pos)?;
-        let setting = self.constant(setting, name)?.to_string().to_lowercase();
+        let setting = self.constant(setting, name)?;
+        if setting.is_null() {
+            return Ok(Expr::literal(Value::Null));
+        }
+        let setting = setting.to_string().to_lowercase();
         (self.context.setting)(&setting).map(Expr::literal).ok_or_else(|| {
             let message = format!("setting \"{setting}\" does not exist");
             self.at(Error::invalid_argument(message), pos)

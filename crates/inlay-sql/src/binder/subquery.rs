@@ -258,7 +258,11 @@ impl Binder<'_> {
             // It is compared with each row of the subquery.
             values.push(self.computed(value, "compared", pos)?);
         }
-        let bound = self.inner_query(query, pos)?;
+        let typed = match values.as_slice() {
+            [value] => self.list_of_type(query, value.ty())?,
+            _ => None,
+        };
+        let bound = self.inner_query(typed.as_ref().unwrap_or(query), pos)?;
         if bound.output.len() != values.len() {
             let (wanted, found) = (values.len(), bound.output.len());
             let message =
@@ -276,6 +280,29 @@ impl Binder<'_> {
             conditions.push(self.comparison(compare_op(op), value, right, pos)?);
         }
         Ok((bound.plan, conditions))
+    }
+
+    /// `x = ANY ($1)` with a parameter that has no type, or with a list that is written as text: it is one of what it is compared with.
+    fn list_of_type(&mut self, query: &ast::Query, element: LogicalType) -> Result<Option<ast::Query>> {
+        let Some(list) = unnested(query) else { return Ok(None) };
+        let is_open = match &list.kind {
+            ExprKind::Literal(literal) => matches!(literal, ast::Literal::String(_)),
+            ExprKind::Parameter(_) => {
+                let given = self.expr(list)?.ty();
+                given == LogicalType::Null || given == LogicalType::Varchar
+            }
+            _ => false,
+        };
+        if !is_open || element == LogicalType::Null {
+            return Ok(None);
+        }
+        let mut typed = query.clone();
+        if let Some(list) = unnested_mut(&mut typed) {
+            let (expr, pos) = (Box::new(list.clone()), list.pos);
+            let data_type = LogicalType::list(element);
+            *list = ast::Expr { kind: ExprKind::Cast { expr, data_type, try_cast: false }, pos };
+        }
+        Ok(Some(typed))
     }
 
     /// `input op ALL (query)` is `NOT (input negated-op ANY (query))`.
@@ -334,6 +361,22 @@ impl Binder<'_> {
         let scope = self.scopes.pop();
         Ok((result?, scope.map(|scope| scope.pending).unwrap_or_default()))
     }
+}
+
+/// The list whose elements a query gives and nothing else, as `ANY (list)` is read.
+fn unnested(query: &ast::Query) -> Option<&ast::Expr> {
+    let ast::QueryBody::Select(select) = &query.body else { return None };
+    let [ast::SelectItem::Expr { expr, .. }] = select.items.as_slice() else { return None };
+    let ExprKind::Function(call) = &expr.kind else { return None };
+    let [list] = call.arguments.as_slice() else { return None };
+    (select.from.is_empty() && call.name.value == "unnest").then_some(list)
+}
+
+fn unnested_mut(query: &mut ast::Query) -> Option<&mut ast::Expr> {
+    let ast::QueryBody::Select(select) = &mut query.body else { return None };
+    let Some(ast::SelectItem::Expr { expr, .. }) = select.items.first_mut() else { return None };
+    let ExprKind::Function(call) = &mut expr.kind else { return None };
+    call.arguments.first_mut()
 }
 
 /// The plan's comparison for a comparison operator.

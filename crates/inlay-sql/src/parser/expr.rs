@@ -128,11 +128,16 @@ impl Context<'_, '_> {
     fn form(&self, expr: ast::Expr, pos: Pos) -> Result<Expr> {
         use ast::Expr as E;
         let kind = match expr {
-            E::Cast { kind, expr, data_type, format: None } => ExprKind::Cast {
-                expr: self.boxed(*expr)?,
-                data_type: self.data_type(&data_type).map_err(|error| self.at(error, pos))?,
-                try_cast: matches!(kind, ast::CastKind::TryCast | ast::CastKind::SafeCast),
-            },
+            E::Cast { kind, expr, data_type, format: None } => {
+                match self.catalog_cast(&expr, &data_type, pos)? {
+                    Some(looked_up) => return Ok(looked_up),
+                    None => ExprKind::Cast {
+                        expr: self.boxed(*expr)?,
+                        data_type: self.data_type(&data_type).map_err(|error| self.at(error, pos))?,
+                        try_cast: matches!(kind, ast::CastKind::TryCast | ast::CastKind::SafeCast),
+                    },
+                }
+            }
             E::Case { operand, conditions, else_result, .. } => {
                 let branches = conditions
                     .into_iter()
@@ -546,7 +551,7 @@ pub(super) fn call(name: &str, arguments: Vec<Expr>, pos: Pos) -> Expr {
     Expr { kind: ExprKind::Function(call), pos }
 }
 
-fn cast(expr: Expr, data_type: LogicalType, pos: Pos) -> Expr {
+pub(super) fn cast(expr: Expr, data_type: LogicalType, pos: Pos) -> Expr {
     Expr { kind: ExprKind::Cast { expr: Box::new(expr), data_type, try_cast: false }, pos }
 }
 

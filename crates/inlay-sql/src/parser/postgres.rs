@@ -1,18 +1,155 @@
-//! What stands in dumps of PostgreSQL and says nothing here, or something that has another form.
+//! What stands in dumps of PostgreSQL and in the queries of its tools, and says nothing here, or something that has another form.
 //!
 //! | Written | Read as |
 //! | --- | --- |
 //! | `ALTER TABLE t OWNER TO somebody` | nothing: there are no roles |
 //! | `SELECT pg_catalog.set_config('name', 'value', false)` | `SET name = 'value'` |
 //! | `nextval('s'::regclass)` | `nextval('s')` |
+//! | `'t'::regclass`, `$1::regclass`, `x::regclass::oid` | `regclass_number('t')`: what `pg_class` calls `oid` |
+//! | `c.oid::regclass`, `x::regclass::text` | `regclass_name(c.oid)` |
+//! | `x::regtype`, `x::regnamespace` | in the same way |
+//! | `x::regrole`, `x::regproc` | `pg_get_userbyid(x)`, `x::text` |
+//! | `format('%I: %s', a, b)` | `concat(quote_ident(a), ': ', b)`; with `{}` it is another function |
 //! | `AS IDENTITY (SEQUENCE NAME s START WITH 1)` | `AS IDENTITY (START WITH 1)` |
 
 use super::Reader;
-use super::ast::{Expr, ExprKind, Ident, Literal, StatementKind};
+use super::ast::{Expr, ExprKind, Ident, Literal, Pos, StatementKind};
+use super::convert::Context;
+use super::expr::{call, cast};
 use super::spelling::{is_blank, is_word};
-use inlay_types::Result;
+use inlay_types::{LogicalType, Result};
+use sqlparser::ast;
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
+
+/// What a number of PostgreSQL's catalog is of, which its tools turn into names and back by casts.
+#[derive(Clone, Copy)]
+enum Numbered {
+    Class,
+    Type,
+    Schema,
+    Role,
+    Function,
+}
+
+impl Numbered {
+    fn of(ty: &ast::DataType) -> Option<Self> {
+        let name = match ty {
+            ast::DataType::Regclass => return Some(Self::Class),
+            ast::DataType::Custom(name, modifiers) if modifiers.is_empty() => name,
+            _ => return None,
+        };
+        let part = |index: usize| name.0.get(index).and_then(|part| part.as_ident());
+        let last = match name.0.len() {
+            1 => part(0)?,
+            2 if part(0)?.value.eq_ignore_ascii_case("pg_catalog") => part(1)?,
+            _ => return None,
+        };
+        Some(match last.value.to_ascii_lowercase().as_str() {
+            "regclass" => Self::Class,
+            "regtype" => Self::Type,
+            "regnamespace" => Self::Schema,
+            "regrole" => Self::Role,
+            "regproc" | "regprocedure" | "regoper" | "regoperator" => Self::Function,
+            _ => return None,
+        })
+    }
+
+    fn number(self, of: Expr) -> Expr {
+        let pos = of.pos;
+        // A name comes as a parameter, whatever the type of the number.
+        let is_open = matches!(of.kind, ExprKind::Parameter(_));
+        let of = if is_open { cast(of, LogicalType::Varchar, pos) } else { of };
+        match self {
+            Self::Class => call("regclass_number", vec![of], pos),
+            Self::Type => call("regtype_number", vec![of], pos),
+            Self::Schema => call("regnamespace_number", vec![of], pos),
+            // There are no numbers of these to look up.
+            Self::Role => cast(of, LogicalType::BigInt, pos),
+            Self::Function => cast(of, LogicalType::Varchar, pos),
+        }
+    }
+
+    fn name(self, of: Expr) -> Expr {
+        let pos = of.pos;
+        match self {
+            Self::Class => call("regclass_name", vec![of], pos),
+            Self::Type => call("regtype_name", vec![of], pos),
+            Self::Schema => call("regnamespace_name", vec![of], pos),
+            Self::Role => call("pg_get_userbyid", vec![of], pos),
+            Self::Function => cast(of, LogicalType::Varchar, pos),
+        }
+    }
+}
+
+/// The pieces of a call of PostgreSQL's `format`: texts and arguments in turn; `None` if it is none, or has not as many arguments as places.
+pub(super) fn format_pieces(arguments: &[Expr]) -> Option<Vec<Expr>> {
+    let (first, values) = arguments.split_first()?;
+    let ExprKind::Literal(Literal::String(pattern)) = &first.kind else { return None };
+    if pattern.contains('{') || !["%s", "%I", "%L"].iter().any(|place| pattern.contains(place)) {
+        return None;
+    }
+    let text = |text: String| Expr { kind: ExprKind::Literal(Literal::String(text)), pos: first.pos };
+    let (mut pieces, mut plain) = (vec![text(String::new())], String::new());
+    let (mut chars, mut values) = (pattern.chars(), values.iter());
+    while let Some(c) = chars.next() {
+        if c != '%' {
+            plain.push(c);
+            continue;
+        }
+        let kind = chars.next()?;
+        if kind == '%' {
+            plain.push('%');
+            continue;
+        }
+        let value = cast(values.next()?.clone(), LogicalType::Varchar, first.pos);
+        pieces.push(text(std::mem::take(&mut plain)));
+        pieces.push(match kind {
+            's' => value,
+            'I' => call("quote_ident", vec![value], first.pos),
+            'L' => call("quote_nullable", vec![value], first.pos),
+            _ => return None,
+        });
+    }
+    pieces.push(text(plain));
+    values.next().is_none().then_some(pieces)
+}
+
+fn inside(expr: &ast::Expr) -> &ast::Expr {
+    let mut expr = expr;
+    while let ast::Expr::Nested(inner) = expr {
+        expr = inner;
+    }
+    expr
+}
+
+impl Context<'_, '_> {
+    /// A cast to `regclass` and the like, or of such a cast to a text or a number; `None` if it is another one.
+    pub(super) fn catalog_cast(
+        &self,
+        expr: &ast::Expr,
+        ty: &ast::DataType,
+        pos: Pos,
+    ) -> Result<Option<Expr>> {
+        if let Some(numbered) = Numbered::of(ty) {
+            let is_column =
+                matches!(inside(expr), ast::Expr::Identifier(_) | ast::Expr::CompoundIdentifier(_));
+            let of = self.expr(expr.clone())?;
+            return Ok(Some(if is_column { numbered.name(of) } else { numbered.number(of) }));
+        }
+        let ast::Expr::Cast { expr: inner, data_type, format: None, .. } = inside(expr) else {
+            return Ok(None);
+        };
+        let Some(numbered) = Numbered::of(data_type) else { return Ok(None) };
+        let to = self.data_type(ty).map_err(|error| self.at(error, pos))?;
+        let of = self.expr((**inner).clone())?;
+        Ok(match to {
+            LogicalType::Varchar => Some(numbered.name(of)),
+            to if to.is_integer() => Some(cast(numbered.number(of), to, pos)),
+            _ => None,
+        })
+    }
+}
 
 impl Reader<'_> {
     /// Whether an ALTER ends with `OWNER TO role`, whatever it is of.
@@ -77,7 +214,7 @@ impl Reader<'_> {
     }
 }
 
-/// Takes out `::regclass` behind a text, and `SEQUENCE NAME s` of an identity column.
+/// Takes out `::regclass` behind the text that names a sequence, and `SEQUENCE NAME s` of an identity column.
 pub(super) fn respell(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let is_wanted = |token: &TokenWithSpan| is_word(token, "regclass") || is_word(token, "sequence");
     let mut at = 0;
@@ -87,8 +224,14 @@ pub(super) fn respell(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
         let behind = |from: usize| (from + 1..tokens.len()).find(|&index| !is_blank(&tokens[index]));
         let Some(previous) = before(found) else { continue };
         if is_word(&tokens[found], "regclass") {
-            let is_text = before(previous)
-                .is_some_and(|text| matches!(tokens[text].token, Token::SingleQuotedString(_)));
+            let is_text = before(previous).is_some_and(|text| {
+                let is_call = before(text).filter(|&open| tokens[open].token == Token::LParen);
+                let function = is_call.and_then(before).map(|function| &tokens[function]);
+                matches!(tokens[text].token, Token::SingleQuotedString(_))
+                    && function.is_some_and(|function| {
+                        ["nextval", "currval", "setval"].iter().any(|name| is_word(function, name))
+                    })
+            });
             if tokens[previous].token == Token::DoubleColon && is_text {
                 tokens.drain(previous..=found);
                 at = previous;

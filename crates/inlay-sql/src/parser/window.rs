@@ -88,7 +88,13 @@ impl Context<'_, '_> {
     /// A call, with OVER or without.
     pub(super) fn call(&self, mut function: ast::Function) -> Result<ExprKind> {
         let Some(over) = function.over.take() else {
-            return Ok(ExprKind::Function(self.function(function)?));
+            let mut call = self.function(function)?;
+            if call.name.value.eq_ignore_ascii_case("format")
+                && let Some(pieces) = super::postgres::format_pieces(&call.arguments)
+            {
+                (call.name.value, call.arguments) = ("concat".to_string(), pieces);
+            }
+            return Ok(ExprKind::Function(call));
         };
         let mut treatment = function.null_treatment.take();
         if let ast::FunctionArguments::List(list) = &mut function.args {

@@ -160,8 +160,45 @@ impl Gather<'_> {
     }
 }
 
-/// PostgreSQL's number of a type.
+/// PostgreSQL's number of a type; of an array, that of the array's type.
 pub(super) fn type_oid(ty: &LogicalType) -> i64 {
+    match ty {
+        LogicalType::List(element) | LogicalType::Array(element, _) if !element.is_nested() => {
+            array_oid(type_oid(element))
+        }
+        ty if ty.is_nested() => JSON_OID,
+        ty => scalar_oid(ty),
+    }
+}
+
+/// Nested deeper than an array of scalars is JSON to PostgreSQL's clients.
+const JSON_OID: i64 = 114;
+
+fn array_oid(element: i64) -> i64 {
+    match element {
+        16 => 1000,
+        17 => 1001,
+        20 => 1016,
+        21 => 1005,
+        23 => 1007,
+        114 => 199,
+        700 => 1021,
+        701 => 1022,
+        1043 => 1015,
+        1082 => 1182,
+        1083 => 1183,
+        1114 => 1115,
+        1184 => 1185,
+        1186 => 1187,
+        1266 => 1270,
+        1560 => 1561,
+        1700 => 1231,
+        2950 => 2951,
+        _ => 1009,
+    }
+}
+
+fn scalar_oid(ty: &LogicalType) -> i64 {
     match ty.to_string().as_str() {
         "BOOLEAN" => 16,
         "BLOB" => 17,

@@ -9,6 +9,7 @@ mod functions;
 mod gather;
 mod machine;
 pub(crate) mod names;
+mod postgres;
 mod resident;
 mod secrets;
 mod storage_info;
@@ -204,5 +205,5 @@ pub(crate) fn entry(names: &Names<'_>, key: &str) -> Option<(String, CatalogEntr
 
 /// Schema, name and text of each view of the system.
 pub(crate) fn all_views() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
-    views::VIEWS.iter().map(|(schema, name, sql)| (*schema, *name, *sql))
+    views::all().map(|(schema, name, sql)| (*schema, *name, *sql))
 }

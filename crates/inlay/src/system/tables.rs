@@ -356,6 +356,7 @@ system_table! {
         is_primary: Truth,
         expressions: Text,
         sql: Text,
+        column_numbers: Text,
     }
 }
 
@@ -385,10 +386,24 @@ fn indexes(gather: &Gather<'_>) -> Vec<IndexRow> {
                     _ => column.name.clone(),
                 }))),
                 sql: text(sql::create_index(index, schema) + ";"),
+                column_numbers: text(list(
+                    index.columns.iter().map(|&column| column_number(schema, column).to_string()),
+                )),
             });
         }
     }
     rows
+}
+
+/// The number of a column that an index is on, from 1; 0 if it is on what an expression gives.
+fn column_number(schema: &TableSchema, column: usize) -> usize {
+    match schema.columns.get(column).map(|column| &column.origin) {
+        Some(Origin::Indexed(indexed)) => {
+            schema.position(&indexed.expression).map_or(0, |position| position + 1)
+        }
+        Some(_) => column + 1,
+        None => 0,
+    }
 }
 
 system_table! {

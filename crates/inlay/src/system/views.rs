@@ -3,6 +3,7 @@
 //! Their columns are those of DuckDB, and of PostgreSQL where DuckDB leaves them out; what does not exist here is NULL,
 //! 0 or false. Numbers of schemas, tables, types and constraints fit between the tables of `pg_catalog`.
 
+use super::postgres;
 use inlay_catalog::DefinitionKind;
 
 /// A view of a schema.
@@ -10,25 +11,32 @@ pub(super) fn find(schema: &str, name: &str) -> Option<(&'static str, &'static s
     let is_it = |(s, n, _): &&(&str, &'static str, &'static str)| {
         s.eq_ignore_ascii_case(schema) && n.eq_ignore_ascii_case(name)
     };
-    VIEWS.iter().find(is_it).map(|(_, name, sql)| (*name, *sql))
+    all().find(is_it).map(|(_, name, sql)| (*name, *sql))
 }
 
 /// Name and text of each macro of a kind, as CREATE MACRO would hold them.
-pub(super) fn macros_of_system(kind: DefinitionKind) -> &'static [(&'static str, &'static str)] {
-    match kind {
-        DefinitionKind::Macro => MACROS,
-        DefinitionKind::TableMacro => TABLE_MACROS,
-        _ => &[],
-    }
+pub(super) fn macros_of_system(
+    kind: DefinitionKind,
+) -> impl Iterator<Item = &'static (&'static str, &'static str)> {
+    let (own, of_postgres): (&[_], &[_]) = match kind {
+        DefinitionKind::Macro => (MACROS, postgres::MACROS),
+        DefinitionKind::TableMacro => (TABLE_MACROS, postgres::TABLE_MACROS),
+        _ => (&[], &[]),
+    };
+    own.iter().chain(of_postgres)
 }
 
 /// One of them.
 pub(super) fn find_macro(kind: DefinitionKind, name: &str) -> Option<(&'static str, &'static str)> {
-    macros_of_system(kind).iter().find(|(own, _)| own.eq_ignore_ascii_case(name)).copied()
+    macros_of_system(kind).find(|(own, _)| own.eq_ignore_ascii_case(name)).copied()
 }
 
 /// Schema, name and text of each view.
-pub(super) const VIEWS: &[(&str, &str, &str)] = &[
+pub(super) fn all() -> impl Iterator<Item = &'static (&'static str, &'static str, &'static str)> {
+    VIEWS.iter().chain(postgres::VIEWS)
+}
+
+const VIEWS: &[(&str, &str, &str)] = &[
     (
         "main",
         "sqlite_master",
@@ -102,8 +110,8 @@ pub(super) const VIEWS: &[(&str, &str, &str)] = &[
                 CAST(NULL AS VARCHAR) AS character_set_name, CAST(NULL AS VARCHAR) AS collation_catalog,
                 CAST(NULL AS VARCHAR) AS collation_schema, CAST(NULL AS VARCHAR) AS collation_name,
                 CAST(NULL AS VARCHAR) AS domain_catalog, CAST(NULL AS VARCHAR) AS domain_schema,
-                CAST(NULL AS VARCHAR) AS domain_name, CAST(NULL AS VARCHAR) AS udt_catalog,
-                CAST(NULL AS VARCHAR) AS udt_schema, CAST(NULL AS VARCHAR) AS udt_name,
+                CAST(NULL AS VARCHAR) AS domain_name, database_name AS udt_catalog,
+                'pg_catalog' AS udt_schema, pg_type_name(data_type_id) AS udt_name,
                 CAST(NULL AS VARCHAR) AS scope_catalog, CAST(NULL AS VARCHAR) AS scope_schema,
                 CAST(NULL AS VARCHAR) AS scope_name, CAST(NULL AS BIGINT) AS maximum_cardinality,
                 CAST(NULL AS VARCHAR) AS dtd_identifier, false AS is_self_referencing,
@@ -206,47 +214,6 @@ pub(super) const VIEWS: &[(&str, &str, &str)] = &[
     ),
     (
         "pg_catalog",
-        "pg_class",
-        "SELECT table_oid AS oid, table_name AS relname, schema_oid AS relnamespace, 0 AS reltype, 0 AS reloftype,
-                10 AS relowner, 2 AS relam, 0 AS relfilenode, 0 AS reltablespace, 0 AS relpages,
-                CAST(estimated_size AS REAL) AS reltuples, 0 AS relallvisible, 0 AS reltoastrelid,
-                index_count > 0 AS relhasindex, false AS relisshared,
-                CASE WHEN temporary THEN 't' ELSE 'p' END AS relpersistence,
-                CASE WHEN is_materialized_view THEN 'm' ELSE 'r' END AS relkind, column_count AS relnatts,
-                check_constraint_count AS relchecks, false AS relhasoids, has_primary_key AS relhaspkey,
-                false AS relhasrules, false AS relhastriggers, false AS relhassubclass, false AS relrowsecurity,
-                false AS relforcerowsecurity, true AS relispopulated, 'd' AS relreplident, false AS relispartition,
-                CAST(NULL AS VARCHAR[]) AS relacl, CAST(NULL AS VARCHAR[]) AS reloptions,
-                CAST(NULL AS VARCHAR) AS relpartbound FROM inlay_tables()
-         UNION ALL
-         SELECT view_oid, view_name, schema_oid, 0, 0, 10, 0, 0, 0, 0, 0, 0, 0, false, false,
-                CASE WHEN temporary THEN 't' ELSE 'p' END, 'v', column_count, 0, false, false, true, false, false,
-                false, false, true, 'n', false, NULL, NULL, NULL FROM inlay_views() WHERE NOT internal
-         UNION ALL
-         SELECT sequence_oid, sequence_name, schema_oid, 0, 0, 10, 0, 0, 0, 0, 0, 0, 0, false, false,
-                CASE WHEN temporary THEN 't' ELSE 'p' END, 'S', 0, 0, false, false, false, false, false, false,
-                false, true, 'n', false, NULL, NULL, NULL FROM inlay_sequences()
-         UNION ALL
-         SELECT index_oid, index_name, schema_oid, 0, 0, 10, 403, 0, 0, 0, 0, 0, 0, false, false, 'p', 'i', 0, 0,
-                false, false, false, false, false, false, false, true, 'n', false, NULL, NULL, NULL
-         FROM inlay_indexes()",
-    ),
-    (
-        "pg_catalog",
-        "pg_attribute",
-        "SELECT table_oid AS attrelid, column_name AS attname, data_type_id AS atttypid, -1 AS attstattarget,
-                -1 AS attlen, column_index AS attnum, 0 AS attndims, -1 AS attcacheoff,
-                CASE WHEN data_type LIKE 'DECIMAL%' THEN numeric_precision * 65536 + numeric_scale + 4
-                     ELSE -1 END AS atttypmod,
-                false AS attbyval, 'x' AS attstorage, 'i' AS attalign, NOT is_nullable AS attnotnull,
-                column_default IS NOT NULL OR is_generated AS atthasdef, false AS atthasmissing,
-                CASE identity_generation WHEN 'ALWAYS' THEN 'a' WHEN 'BY DEFAULT' THEN 'd' ELSE '' END AS attidentity,
-                CASE WHEN is_generated THEN 's' ELSE '' END AS attgenerated, false AS attisdropped,
-                true AS attislocal, 0 AS attinhcount, 0 AS attcollation, CAST(NULL AS VARCHAR[]) AS attacl,
-                CAST(NULL AS VARCHAR[]) AS attoptions, CAST(NULL AS VARCHAR[]) AS attfdwoptions, '' AS attcompression FROM inlay_columns()",
-    ),
-    (
-        "pg_catalog",
         "pg_attrdef",
         "SELECT table_oid * 4096 + column_index AS oid, table_oid AS adrelid, column_index AS adnum,
                 coalesce(column_default, generation_expression) AS adbin FROM inlay_columns()
@@ -254,70 +221,9 @@ pub(super) const VIEWS: &[(&str, &str, &str)] = &[
     ),
     (
         "pg_catalog",
-        "pg_type",
-        "SELECT type_oid AS oid, CASE type_name WHEN 'boolean' THEN 'bool' WHEN 'integer' THEN 'int4'
-                WHEN 'bigint' THEN 'int8' WHEN 'smallint' THEN 'int2' WHEN 'float' THEN 'float4'
-                WHEN 'double' THEN 'float8' WHEN 'decimal' THEN 'numeric' WHEN 'blob' THEN 'bytea'
-                WHEN 'timestamp with time zone' THEN 'timestamptz' WHEN 'time with time zone' THEN 'timetz' ELSE type_name END AS typname,
-                CASE WHEN internal THEN 11 ELSE schema_oid END AS typnamespace, 10 AS typowner,
-                coalesce(type_size, 4) AS typlen, false AS typbyval,
-                CASE WHEN logical_type = 'ENUM' THEN 'e' WHEN internal THEN 'b' ELSE 'd' END AS typtype,
-                CASE type_category WHEN 'NUMERIC' THEN 'N' WHEN 'STRING' THEN 'S' WHEN 'DATETIME' THEN 'D'
-                     WHEN 'BOOLEAN' THEN 'B' ELSE 'U' END AS typcategory,
-                false AS typispreferred, true AS typisdefined, ',' AS typdelim, 0 AS typrelid, 0 AS typelem,
-                0 AS typarray, 'textin' AS typinput, 'textout' AS typoutput, false AS typnotnull, 0 AS typbasetype,
-                -1 AS typtypmod, 0 AS typndims, 0 AS typcollation, CAST(NULL AS VARCHAR) AS typdefault, CAST(NULL AS VARCHAR[]) AS typacl,
-                CAST(NULL AS VARCHAR) AS typdefaultbin, 'i' AS typalign, 'x' AS typstorage, 0 AS typsubscript, 'textrecv' AS typreceive
-         FROM inlay_types() WHERE type_oid IS NOT NULL",
-    ),
-    (
-        "pg_catalog",
         "pg_enum",
         "SELECT type_oid * 4096 + position AS oid, type_oid AS enumtypid, position AS enumsortorder,
                 label AS enumlabel FROM inlay_enum_labels()",
-    ),
-    (
-        "pg_catalog",
-        "pg_index",
-        "SELECT index_oid AS indexrelid, table_oid AS indrelid, 1 AS indnatts, 1 AS indnkeyatts,
-                is_unique AS indisunique, false AS indnullsnotdistinct, is_primary AS indisprimary, false AS indisexclusion, true AS indimmediate,
-                false AS indisclustered, true AS indisvalid, false AS indcheckxmin, true AS indisready,
-                true AS indislive, false AS indisreplident, expressions AS indkey, CAST(NULL AS VARCHAR) AS indexprs,
-                CAST(NULL AS VARCHAR) AS indpred FROM inlay_indexes()",
-    ),
-    (
-        "pg_catalog",
-        "pg_indexes",
-        "SELECT schema_name AS schemaname, table_name AS tablename, index_name AS indexname,
-                CAST(NULL AS VARCHAR) AS tablespace, sql AS indexdef FROM inlay_indexes()",
-    ),
-    (
-        "pg_catalog",
-        "pg_constraint",
-        "SELECT constraint_oid AS oid, constraint_name AS conname, schema_oid AS connamespace,
-                CASE constraint_type WHEN 'PRIMARY KEY' THEN 'p' WHEN 'UNIQUE' THEN 'u' WHEN 'FOREIGN KEY' THEN 'f'
-                     WHEN 'NOT NULL' THEN 'n' ELSE 'c' END AS contype,
-                is_deferrable AS condeferrable, initially_deferred AS condeferred, true AS convalidated, table_oid AS conrelid,
-                0 AS contypid, 0 AS conindid, 0 AS conparentid,
-                coalesce((SELECT min(t.table_oid) FROM inlay_tables() t WHERE t.table_name = c.referenced_table
-                          AND t.database_name = c.database_name AND t.schema_name = c.schema_name), 0) AS confrelid,
-                CASE update_rule WHEN 'CASCADE' THEN 'c' WHEN 'SET NULL' THEN 'n' WHEN 'SET DEFAULT' THEN 'd'
-                     ELSE 'a' END AS confupdtype,
-                CASE delete_rule WHEN 'CASCADE' THEN 'c' WHEN 'SET NULL' THEN 'n' WHEN 'SET DEFAULT' THEN 'd'
-                     ELSE 'a' END AS confdeltype,
-                's' AS confmatchtype, true AS conislocal, 0 AS coninhcount, false AS connoinherit,
-                CAST(list_transform(CAST(constraint_column_indexes AS BIGINT[]), lambda i: i + 1) AS SMALLINT[]) AS conkey,
-                CASE WHEN constraint_type = 'FOREIGN KEY'
-                     THEN CAST(list_transform(CAST(referenced_column_indexes AS BIGINT[]), lambda i: i + 1) AS SMALLINT[]) END AS confkey, expression AS conbin,
-                CAST(NULL AS VARCHAR[]) AS confdelsetcols, CAST(NULL AS VARCHAR[]) AS conexclop
-         FROM inlay_constraints() c",
-    ),
-    (
-        "pg_catalog",
-        "pg_description",
-        "SELECT m.object_oid AS objoid, 'pg_class' AS classoid, coalesce(c.column_index, 0) AS objsubid,
-                m.comment AS description FROM inlay_comments() m
-         LEFT JOIN inlay_columns() c ON c.table_oid = m.object_oid AND c.column_name = m.column_name",
     ),
     (
         "pg_catalog",
@@ -355,23 +261,15 @@ pub(super) const VIEWS: &[(&str, &str, &str)] = &[
     (
         "pg_catalog",
         "pg_settings",
-        "SELECT name, value AS setting, CAST(NULL AS VARCHAR) AS unit, 'Inlay' AS category,
-                description AS short_desc, lower(input_type) AS vartype FROM inlay_settings()",
-    ),
-    (
-        "pg_catalog",
-        "pg_proc",
-        "SELECT function_oid AS oid, function_name AS proname, 11 AS pronamespace, 10 AS proowner, 12 AS prolang,
-                1 AS procost, 0 AS prorows, 0 AS provariadic,
-                CASE function_type WHEN 'aggregate' THEN 'a' WHEN 'window' THEN 'w' ELSE 'f' END AS prokind,
-                false AS prosecdef, false AS proleakproof, false AS proisstrict,
-                function_type LIKE 'table%' AS proretset,
-                CASE stability WHEN 'VOLATILE' THEN 'v' WHEN 'STABLE' THEN 's' ELSE 'i' END AS provolatile,
-                's' AS proparallel, 0 AS pronargs, 0 AS pronargdefaults, return_type AS prorettype,
-                parameter_types AS proargtypes, parameters AS proargnames, macro_definition AS prosrc,
-                function_type = 'aggregate' AS proisagg, CAST(NULL AS VARCHAR[]) AS proacl,
-                CAST(NULL AS VARCHAR[]) AS proconfig, 0 AS prosupport, CAST(NULL AS VARCHAR) AS proallargtypes, CAST(NULL AS VARCHAR) AS proargmodes,
-                CAST(NULL AS VARCHAR) AS prosqlbody FROM inlay_functions()",
+        "SELECT *, 'user' AS context, 'session' AS source, CAST(NULL AS VARCHAR) AS extra_desc, CAST(NULL AS VARCHAR) AS min_val,
+                CAST(NULL AS VARCHAR) AS max_val, CAST(NULL AS VARCHAR[]) AS enumvals, CAST(NULL AS VARCHAR) AS boot_val, CAST(NULL AS VARCHAR) AS reset_val,
+                CAST(NULL AS VARCHAR) AS sourcefile, CAST(NULL AS INTEGER) AS sourceline, false AS pending_restart FROM (
+         SELECT name, value AS setting, CAST(NULL AS VARCHAR) AS unit, 'Inlay' AS category,
+                description AS short_desc, lower(input_type) AS vartype FROM inlay_settings()
+         UNION ALL SELECT t.name, current_setting('max_index_keys'), NULL, 'Preset Options', t.about, 'integer'
+         FROM (VALUES ('max_index_keys', 'columns of a key')) t(name, about)
+         UNION ALL SELECT 'server_version', current_setting('server_version'), NULL, 'Preset Options', 'version of PostgreSQL that the catalog follows', 'string'
+         UNION ALL SELECT 'server_version_num', current_setting('server_version_num'), NULL, 'Preset Options', 'the same as a number', 'integer')",
     ),
     (
         "pg_catalog",
@@ -535,11 +433,6 @@ pub(super) const VIEWS: &[(&str, &str, &str)] = &[
     ),
     (
         "pg_catalog",
-        "pg_shdescription",
-        "SELECT 0::BIGINT AS objoid, 'pg_database' AS classoid, '' AS description WHERE false",
-    ),
-    (
-        "pg_catalog",
         "pg_statistic_ext",
         "SELECT 0::BIGINT AS oid, 0::BIGINT AS stxrelid, '' AS stxname, 0::BIGINT AS stxnamespace, 0::BIGINT AS stxowner, -1 AS stxstattarget, CAST(NULL AS BIGINT[]) AS stxkeys, CAST(NULL AS VARCHAR[]) AS stxkind WHERE false",
     ),
@@ -559,7 +452,6 @@ pub(super) const VIEWS: &[(&str, &str, &str)] = &[
 const MACROS: &[(&str, &str)] = &[
     ("pg_typeof", "(x) AS lower(typeof(x))"),
     ("pg_get_userbyid", "(oid) AS 'inlay'"),
-    ("pg_table_is_visible", "(oid) AS true"),
     ("pg_type_is_visible", "(oid) AS true"),
     ("pg_function_is_visible", "(oid) AS true"),
     ("has_schema_privilege", "(s, p) AS true, (u, s, p) AS true"),
@@ -610,7 +502,6 @@ const MACROS: &[(&str, &str)] = &[
         "(function) AS (SELECT min(f.macro_definition) FROM inlay_functions() f WHERE f.function_oid = function)",
     ),
     ("pg_get_function_sqlbody", "(function) AS CAST(NULL AS VARCHAR)"),
-    ("regclass_name", "(relation) AS (SELECT min(c.relname) FROM pg_catalog.pg_class c WHERE c.oid = relation)"),
     // A statement of nothing but this is SET; among other columns it may say again what holds, or what tunes another engine.
     (
         "set_config",
@@ -618,7 +509,6 @@ const MACROS: &[(&str, &str)] = &[
             ELSE error('set_config of ' || name || ' among other columns is not available; SET sets it') END",
     ),
     ("pg_is_in_recovery", "() AS false"),
-    ("pg_backend_pid", "() AS 0"),
     ("inet_server_addr", "() AS CAST(NULL AS VARCHAR)"),
     ("inet_client_addr", "() AS CAST(NULL AS VARCHAR)"),
     ("pg_encoding_to_char", "(encoding) AS 'UTF8'"),
@@ -629,16 +519,6 @@ const MACROS: &[(&str, &str)] = &[
          (oid, pretty) AS (SELECT v.definition FROM inlay_views() v WHERE v.view_oid = oid)",
     ),
     (
-        "pg_get_indexdef",
-        "(oid) AS (SELECT i.sql FROM inlay_indexes() i WHERE i.index_oid = oid),
-         (oid, number, pretty) AS (SELECT i.sql FROM inlay_indexes() i WHERE i.index_oid = oid)",
-    ),
-    (
-        "pg_get_constraintdef",
-        "(oid) AS (SELECT c.constraint_text FROM inlay_constraints() c WHERE c.constraint_oid = oid),
-         (oid, pretty) AS (SELECT c.constraint_text FROM inlay_constraints() c WHERE c.constraint_oid = oid)",
-    ),
-    (
         "obj_description",
         "(oid, catalog := 'pg_class') AS
             (SELECT m.comment FROM inlay_comments() m WHERE m.object_oid = oid AND m.column_name IS NULL)",
@@ -647,12 +527,6 @@ const MACROS: &[(&str, &str)] = &[
         "col_description",
         "(oid, number) AS
             (SELECT c.comment FROM inlay_columns() c WHERE c.table_oid = oid AND c.column_index = number)",
-    ),
-    (
-        "format_type",
-        "(oid, modifier := NULL) AS (SELECT CASE WHEN min(t.typname) = 'numeric' AND modifier >= 4
-                THEN format('numeric({},{})', (modifier - 4) // 65536, (modifier - 4) % 65536)
-                ELSE min(t.typname) END FROM pg_catalog.pg_type t WHERE t.oid = oid)",
     ),
     (
         "current_schemas",
