@@ -4,5 +4,6 @@
 mod clients;
 mod http;
 mod http_sessions;
+mod native;
 mod postgres;
 mod support;
