@@ -1,13 +1,13 @@
-//! Inlay for many clients: one storage behind PostgreSQL's protocol and HTTP.
+//! Inlay for many clients: one storage behind the native protocol, PostgreSQL's and HTTP.
 //!
 //! ```text
 //! listen: sockets, TLS --> postgres: messages, login, statements, COPY --+
 //!                     \--> http: POST /query, /health, /metrics --------+--> session --> served --> inlay (the engine)
-//!                     \--> (the columnar protocol: a door of its own) --+
+//!                     \--> native: the columnar protocol, by threads ---+
 //! ```
 //! - [`options`]: the command line of `inlay serve`; what leaves the machine needs passwords and TLS. [`users`]: who may come, SCRAM-SHA-256.
 //! - [`served`]: the storage, the sessions, the end. [`session`]: statements on threads that may block, rows in pieces, interrupts.
-//! - [`tls`]: certificates, read, read anew and made. [`wire`]: a socket with what is on its way; [`patient`]: one whose client may not stall. [`postgres`], [`http`]: the doors. [`json`]: values as JSON. [`metrics`], [`log`].
+//! - [`tls`]: certificates, read, read anew and made. [`wire`]: a socket with what is on its way; [`patient`]: one whose client may not stall. [`native`], [`postgres`], [`http`]: the doors. [`json`]: values as JSON. [`metrics`], [`log`].
 //!
 //! tokio is here and in no crate below: the engine has workers of its own. docs/server.md is for those who run it, decision 33 says why it is so.
 
@@ -18,6 +18,7 @@ mod json;
 mod listen;
 mod log;
 mod metrics;
+mod native;
 mod options;
 mod patient;
 mod postgres;
@@ -49,6 +50,8 @@ pub struct Server {
     pub postgres: Option<SocketAddr>,
     /// Where HTTP is spoken.
     pub http: Option<SocketAddr>,
+    /// Where the native protocol is spoken.
+    pub native: Option<SocketAddr>,
     certificates: Option<Arc<Certificates>>,
     runtime: Runtime,
 }
@@ -59,7 +62,7 @@ impl Server {
     /// ```
     /// # fn main() -> inlay::Result<()> {
     /// use inlay_server::{Options, Server};
-    /// let options = Options { postgres_port: Some(0), http_port: Some(0), is_quiet: true, ..Options::default() };
+    /// let options = Options { postgres_port: Some(0), http_port: Some(0), native_port: Some(0), is_quiet: true, ..Options::default() };
     /// let server = Server::start(options)?;
     /// assert!(server.postgres.is_some_and(|address| address.ip().is_loopback()));
     /// server.stop();
@@ -97,18 +100,32 @@ impl Server {
         let bind = |port: Option<u16>| {
             port.map(|port| runtime.block_on(listen::bind(SocketAddr::new(options.listen, port)))).transpose()
         };
-        let (postgres, http) = (bind(options.postgres_port)?, bind(options.http_port)?);
+        let (postgres, http, native) =
+            (bind(options.postgres_port)?, bind(options.http_port)?, bind(options.native_port)?);
         let address = |listener: &Option<tokio::net::TcpListener>| {
             listener.as_ref().and_then(|listener| listener.local_addr().ok())
         };
-        let addresses = (address(&postgres), address(&http));
-        if let Some(listener) = postgres {
+        let addresses = (address(&postgres), address(&http), address(&native));
+        let unix = |address: Option<SocketAddr>, name: fn(u16) -> String| {
+            let (Some(folder), Some(address)) = (&options.socket_dir, address) else { return Ok(None) };
+            let _runtime = runtime.enter();
+            let path = std::path::Path::new(folder).join(name(address.port()));
+            listen::bind_unix(&path, options.password_file.is_some()).map(Some)
+        };
+        let unix_postgres = unix(addresses.0, |port| format!(".s.PGSQL.{port}"))?;
+        let unix_native = unix(addresses.2, |port| format!("inlay.{port}.sock"))?;
+        let tcp = |listener: Option<tokio::net::TcpListener>| listener.map(listen::Listener::Tcp);
+        for listener in [tcp(postgres), unix_postgres].into_iter().flatten() {
             runtime.spawn(listen::accept(listener, Arc::clone(&served), tls.clone(), postgres::serve));
         }
-        if let Some(listener) = http {
+        for listener in [tcp(native), unix_native].into_iter().flatten() {
+            runtime.spawn(listen::accept(listener, Arc::clone(&served), tls.clone(), native::serve));
+        }
+        if let Some(listener) = tcp(http) {
             runtime.spawn(listen::accept(listener, Arc::clone(&served), tls, http::serve));
         }
-        Ok(Self { served, options, postgres: addresses.0, http: addresses.1, certificates, runtime })
+        let (postgres, http, native) = addresses;
+        Ok(Self { served, options, postgres, http, native, certificates, runtime })
     }
 
     /// Names of the databases that are served.
@@ -256,7 +273,12 @@ fn serve(args: impl Iterator<Item = String>, ready: impl FnOnce(&Server)) -> u8 
         let names = server.names().join(",");
         log::event(
             "ready",
-            &[("postgres", &shown(server.postgres)), ("http", &shown(server.http)), ("databases", &names)],
+            &[
+                ("native", &shown(server.native)),
+                ("postgres", &shown(server.postgres)),
+                ("http", &shown(server.http)),
+                ("databases", &names),
+            ],
         );
     }
     ready(&server);

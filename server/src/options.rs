@@ -17,6 +17,10 @@ pub struct Options {
     pub postgres_port: Option<u16>,
     /// The port of HTTP.
     pub http_port: Option<u16>,
+    /// The port of the native protocol.
+    pub native_port: Option<u16>,
+    /// A folder for UNIX sockets of PostgreSQL's and the native protocol.
+    pub socket_dir: Option<String>,
     /// Who may come. Without, whoever reaches the address.
     pub password_file: Option<String>,
     /// Certificate chain in PEM.
@@ -50,6 +54,8 @@ impl Default for Options {
             listen: IpAddr::from([127, 0, 0, 1]),
             postgres_port: Some(5433),
             http_port: Some(8433),
+            native_port: Some(inlay_protocol::client::DEFAULT_PORT),
+            socket_dir: None,
             password_file: None,
             tls_cert: None,
             tls_key: None,
@@ -95,6 +101,16 @@ const OPTIONS: &[(&str, Apply, &str)] = &[
         "http-port",
         Apply::Value("PORT", |options, text| port(&text).map(|port| options.http_port = port)),
         "port of HTTP, or off: 8433",
+    ),
+    (
+        "native-port",
+        Apply::Value("PORT", |options, text| port(&text).map(|port| options.native_port = port)),
+        "port of the native protocol, inlay://, or off: 4655",
+    ),
+    (
+        "socket-dir",
+        Apply::Value("DIR", |options, text| set(&mut options.socket_dir, text)),
+        "also listen at UNIX sockets in this folder: inlay.PORT.sock, .s.PGSQL.PORT",
     ),
     (
         "password-file",
@@ -184,7 +200,7 @@ fn number(text: &str) -> Result<usize, String> {
 pub fn help() -> String {
     let mut text = "Usage: inlay serve [OPTIONS] [FILE...]
 
-Serves databases to clients of PostgreSQL's protocol and of HTTP until it is told to end (Ctrl-C, SIGTERM). Without FILE, one in memory.
+Serves databases to clients of the native protocol, of PostgreSQL's and of HTTP until it is told to end (Ctrl-C, SIGTERM). Without FILE, one in memory.
 Of several, each is a database by the name of its file; clients begin in the first unless they name another.
 
 "
@@ -240,8 +256,13 @@ pub fn parse(args: impl Iterator<Item = String>) -> Result<Option<Options>, Stri
 impl Options {
     /// Refuses what would let strangers in.
     pub fn check(&self) -> Result<(), String> {
-        if self.postgres_port.is_none() && self.http_port.is_none() {
-            return Err("there is nothing to serve: --postgres-port and --http-port are off".to_string());
+        let ports = [self.postgres_port, self.http_port, self.native_port];
+        if ports.iter().all(Option::is_none) {
+            let message = "there is nothing to serve: --native-port, --postgres-port and --http-port are off";
+            return Err(message.to_string());
+        }
+        if self.socket_dir.is_some() && self.postgres_port.is_none() && self.native_port.is_none() {
+            return Err("--socket-dir is for the native protocol and PostgreSQL's, which are off".to_string());
         }
         if self.tls_cert.is_some() != self.tls_key.is_some() {
             return Err("--tls-cert and --tls-key belong together".to_string());
@@ -282,7 +303,8 @@ mod tests {
             "there is no option --grcae of serve; did you mean --grace?"
         );
         assert!(parsed(&["--grace"]).unwrap_err().contains("--grace SECONDS"));
-        assert!(parsed(&["--http-port", "off", "--postgres-port", "off"]).is_err());
+        assert!(parsed(&["--http-port", "off", "--postgres-port", "off", "--native-port", "off"]).is_err());
+        assert!(parsed(&["--http-port", "off", "--postgres-port", "off"]).is_ok());
         assert_eq!(parse(["--help".to_string()].into_iter()), Ok(None));
         assert!(OPTIONS.iter().all(|(name, ..)| help().contains(&format!("--{name}"))));
     }

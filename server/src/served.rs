@@ -39,6 +39,7 @@ pub struct Served {
     sessions: Mutex<HashMap<u32, Listed>>,
     answers: Arc<Answers>,
     http_sessions: Sessions,
+    native_sessions: inlay_protocol::server::Sessions,
     places: Arc<Semaphore>,
     statement_places: Arc<Semaphore>,
     phase: watch::Sender<Phase>,
@@ -92,6 +93,7 @@ impl Served {
             sessions: Mutex::default(),
             answers,
             http_sessions: Sessions::default(),
+            native_sessions: inlay_protocol::server::Sessions::default(),
             places: Arc::new(Semaphore::new(options.connections_max)),
             statement_places: Arc::new(Semaphore::new(options.statements_max)),
             options,
@@ -114,6 +116,16 @@ impl Served {
     /// Sessions of HTTP that last, and its statements that have names.
     pub(crate) fn sessions_of_http(&self) -> &Sessions {
         &self.http_sessions
+    }
+
+    /// Sessions of the native protocol, so that one connection can cancel what another one runs.
+    pub(crate) fn native_sessions(&self) -> &inlay_protocol::server::Sessions {
+        &self.native_sessions
+    }
+
+    /// One of the places for statements that run at once, if one is free.
+    pub(crate) fn free_statement_place(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.statement_places).try_acquire_owned().ok()
     }
 
     /// One of the places for statements that run at once, when it is free.

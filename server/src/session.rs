@@ -133,6 +133,11 @@ impl Session {
         done.unwrap_or_else(|error| Err(Error::internal(format!("a statement's thread ended: {error}"))))
     }
 
+    /// The engine's session, for a door that has threads of its own.
+    pub fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
     /// Ends what runs soon.
     pub fn interrupt(&self) {
         self.connection.interrupt();

@@ -180,6 +180,15 @@ impl Users {
         }
     }
 
+    /// What proves the password of a name, for the native protocol; of names that nobody has, too.
+    pub fn native_verifier(&self, name: &str) -> Option<inlay_protocol::scram::Verifier> {
+        let (Verifier { salt, iterations, stored_key, server_key }, _) = self.verifier(name);
+        let [salt, stored, server] =
+            [&salt[..], &stored_key, &server_key].map(|bytes| STANDARD.encode(bytes));
+        let text = format!("{VERIFIER}{iterations}:{salt}${stored}:{server}");
+        inlay_protocol::scram::Verifier::from_text(&text)
+    }
+
     /// Whether a name and a password belong together.
     pub fn is_password(&self, name: &str, password: &str) -> bool {
         let (verifier, is_known) = self.verifier(name);

@@ -12,16 +12,19 @@
 //! # }
 //! ```
 //! Several replies may be open: what arrives for one while another is read waits in its inbox, which the window that the server was given
-//! bounds. Windows are refilled when half of them is read, so that no result waits for a round trip.
+//! bounds. Windows are refilled when half of them is read, so that no result waits for a round trip. Several threads may wait for answers: one of
+//! them reads for all. Whoever waits may be asked now and then whether it still wants to ([`asking`]).
 
 mod appender;
 mod reply;
 mod socket;
 mod url;
+mod waiting;
 
 pub use appender::Appender;
 pub use reply::{Canceller, Reply};
-pub use url::{DEFAULT_PORT, Url};
+pub use url::{DEFAULT_PORT, Place, Url};
+pub use waiting::asking;
 
 use crate::chunk::ChunkWriter;
 use crate::column::Effort;
@@ -37,7 +40,7 @@ use inlay_types::{Batch, Buffer, LogicalType};
 use socket::{Input, Output};
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// Chunks of a result that the server may send before the client read any.
@@ -83,6 +86,8 @@ pub struct Client(Arc<Shared>);
 
 struct Shared {
     inbound: Mutex<Inbound>,
+    /// Something arrived, or nobody reads.
+    arrived: Condvar,
     outbound: Mutex<Outbound>,
     ready: Ready,
     url: Url,
@@ -92,7 +97,9 @@ struct Shared {
 
 /// What is read, by whoever waits for something.
 struct Inbound {
-    reader: FrameReader<Input>,
+    /// Absent while a thread reads.
+    reader: Option<FrameReader<Input>>,
+    received: u64,
     inboxes: HashMap<u32, Inbox>,
     notices: Vec<Report>,
     /// What the server last said about how far a statement is.
@@ -107,6 +114,8 @@ struct Inbox {
     waiting: VecDeque<Arrived>,
     /// Nobody wants it: what comes is dropped up to the last frame.
     is_dropped: bool,
+    /// The server was told that it is not wanted.
+    is_cancelled: bool,
     /// Chunks that the server may still send.
     expected: u32,
 }
@@ -128,8 +137,18 @@ impl Client {
     /// Connects to `inlay://user:password@host:port/database`, or `inlay+unix:///path/to/socket?db=name&user=name`.
     pub fn connect(url: &str) -> Outcome<Self> {
         let url = Url::parse(url)?;
+        Self::at(url)
+    }
+
+    /// The same for an address that was read.
+    pub fn at(url: Url) -> Outcome<Self> {
         let (input, output, is_local) = socket::open(&url)?;
         Self::over(input, output, is_local, url)
+    }
+
+    /// Where it is connected to.
+    pub fn url(&self) -> &Url {
+        &self.0.url
     }
 
     /// The same over halves of a connection that is there.
@@ -154,10 +173,17 @@ impl Client {
         writer.set_limits(limit, ready.frame_max as usize);
         let controller = Controller::new(is_local, ready.features);
         let outbound = Outbound { writer, chunks: ChunkWriter::default(), controller, out: Vec::new() };
-        let inbound =
-            Inbound { reader, inboxes: HashMap::new(), notices: Vec::new(), progress: None, broken: None };
+        let inbound = Inbound {
+            reader: Some(reader),
+            received: 0,
+            inboxes: HashMap::new(),
+            notices: Vec::new(),
+            progress: None,
+            broken: None,
+        };
         Ok(Self(Arc::new(Shared {
             inbound: Mutex::new(inbound),
+            arrived: Condvar::new(),
             outbound: Mutex::new(outbound),
             ready,
             url,
@@ -247,7 +273,7 @@ impl Client {
 
     /// Bytes of frames that were received.
     pub fn received(&self) -> u64 {
-        self.0.inbound().reader.received
+        self.0.inbound().received
     }
 
     /// Bytes that were sent.
@@ -342,7 +368,7 @@ impl Shared {
         self.inbound().inboxes.remove(&stream);
     }
 
-    fn send(&self, stream: u32, frame: &Frame) -> Outcome<()> {
+    fn send(self: &Arc<Self>, stream: u32, frame: &Frame) -> Outcome<()> {
         let mut bytes = Vec::new();
         frame.write(stream, &mut bytes)?;
         if bytes.len() > SMALL {
@@ -352,7 +378,7 @@ impl Shared {
     }
 
     /// Sends a frame whose answer is Done, and waits for that.
-    fn ask(&self, frame: &Frame) -> Outcome<crate::frame::Done> {
+    fn ask(self: &Arc<Self>, frame: &Frame) -> Outcome<crate::frame::Done> {
         let stream = self.open(0);
         self.send(stream, frame)?;
         let answer = self.next(stream);
@@ -365,29 +391,89 @@ impl Shared {
     }
 
     /// The next frame of a stream.
-    fn next(&self, stream: u32) -> Outcome<Arrived> {
-        let mut inbound = self.inbound();
+    fn next(self: &Arc<Self>, stream: u32) -> Outcome<Arrived> {
         loop {
-            let inbox = inbound.inboxes.entry(stream).or_default();
-            if let Some(arrived) = inbox.waiting.pop_front() {
+            let mut inbound = self.inbound();
+            if let Some(arrived) = inbound.inboxes.entry(stream).or_default().waiting.pop_front() {
                 return Ok(arrived);
             }
-            inbound.read()?;
+            self.read(inbound, stream)?;
         }
     }
 
     /// Reads what results on other streams may still send, so that the server does not wait for this client while this client waits for
     /// the server: both may send much then.
-    fn settle(&self, own: u32) -> Outcome<()> {
-        let mut inbound = self.inbound();
-        while inbound.inboxes.iter().any(|(stream, inbox)| *stream != own && inbox.expected > 0) {
-            inbound.read()?;
+    fn settle(self: &Arc<Self>, own: u32) -> Outcome<()> {
+        loop {
+            let inbound = self.inbound();
+            let mut others = inbound.inboxes.iter().filter(|(stream, _)| **stream != own);
+            if !others.any(|(_, inbox)| inbox.expected > 0) {
+                return Ok(());
+            }
+            self.read(inbound, own)?;
         }
-        Ok(())
+    }
+
+    /// Reads a frame, for whomever it is; or waits a while for the thread that reads. `stream` is what the thread waits for.
+    fn read(self: &Arc<Self>, mut inbound: MutexGuard<'_, Inbound>, stream: u32) -> Outcome<()> {
+        if let Some(reason) = &inbound.broken {
+            return Err(WireError::Closed { reason: reason.clone() }.into());
+        }
+        let Some(mut reader) = inbound.reader.take() else {
+            let waited = self.arrived.wait_timeout(inbound, waiting::PATIENCE);
+            drop(waited);
+            if waiting::is_unwanted() {
+                self.cancel_once(stream);
+            }
+            return Ok(());
+        };
+        drop(inbound);
+        let own = Arc::clone(self);
+        let read = waiting::meanwhile(
+            move || own.cancel_once(stream),
+            || {
+                let frame = reader.read()?.ok_or(WireError::Closed { reason: String::new() })?;
+                let (FrameHeader { kind, stream, size: _ }, payload) = frame;
+                let arrived = match kind {
+                    Kind::Chunk => Arrived::Chunk(payload, reader.limit()),
+                    _ => Arrived::Frame(Frame::read(kind, payload.bytes())?),
+                };
+                if let Arrived::Frame(Frame::Grow(size)) = &arrived {
+                    if *size > FRAME_MAX as u64 {
+                        return Err(WireError::TooLarge { size: *size, limit: FRAME_MAX as u64 });
+                    }
+                    reader.set_limit(*size as usize);
+                }
+                Ok((stream, arrived))
+            },
+        );
+        let mut inbound = self.inbound();
+        inbound.received = reader.received;
+        inbound.reader = Some(reader);
+        self.arrived.notify_all();
+        let taken =
+            read.map_err(ClientError::from).and_then(|(stream, arrived)| inbound.take(stream, arrived));
+        if let Err(error) = &taken {
+            inbound.broken = Some(error.to_string());
+        }
+        taken
+    }
+
+    /// Tells the server that a stream is not wanted, unless it was told.
+    fn cancel_once(&self, stream: u32) {
+        {
+            let mut inbound = self.inbound();
+            let Some(inbox) = inbound.inboxes.get_mut(&stream) else { return };
+            if std::mem::replace(&mut inbox.is_cancelled, true) {
+                return;
+            }
+        }
+        // A connection that broke says so to whoever waits.
+        let _ = self.outbound().writer.frame(stream, &Frame::Cancel);
     }
 
     /// The server may send so many chunks more.
-    fn allow(&self, stream: u32, chunks: u32) -> Outcome<()> {
+    fn allow(self: &Arc<Self>, stream: u32, chunks: u32) -> Outcome<()> {
         if let Some(inbox) = self.inbound().inboxes.get_mut(&stream) {
             inbox.expected += chunks;
         }
@@ -395,7 +481,7 @@ impl Shared {
     }
 
     /// Nobody reads the stream any more.
-    fn drop_stream(&self, stream: u32) {
+    fn drop_stream(self: &Arc<Self>, stream: u32) {
         {
             let mut inbound = self.inbound();
             let Some(inbox) = inbound.inboxes.get_mut(&stream) else { return };
@@ -412,35 +498,10 @@ impl Shared {
 }
 
 impl Inbound {
-    /// Reads a frame, for whomever it is.
-    fn read(&mut self) -> Outcome<()> {
-        if let Some(reason) = &self.broken {
-            return Err(WireError::Closed { reason: reason.clone() }.into());
-        }
-        match self.read_frame() {
-            Ok(()) => Ok(()),
-            Err(error) => {
-                self.broken = Some(error.to_string());
-                Err(error)
-            }
-        }
-    }
-
-    fn read_frame(&mut self) -> Outcome<()> {
-        let (header, payload) = self.reader.read()?.ok_or(WireError::Closed { reason: String::new() })?;
-        let FrameHeader { kind, stream, size: _ } = header;
-        let limit = self.reader.limit();
-        let arrived = match kind {
-            Kind::Chunk => Arrived::Chunk(payload, limit),
-            _ => Arrived::Frame(Frame::read(kind, payload.bytes())?),
-        };
+    /// Takes a frame that arrived.
+    fn take(&mut self, stream: u32, arrived: Arrived) -> Outcome<()> {
         match arrived {
-            Arrived::Frame(Frame::Grow(size)) => {
-                if size > FRAME_MAX as u64 {
-                    return Err(WireError::TooLarge { size, limit: FRAME_MAX as u64 }.into());
-                }
-                self.reader.set_limit(size as usize);
-            }
+            Arrived::Frame(Frame::Grow(_)) => {}
             Arrived::Frame(Frame::Notice(report)) => self.notices.push(report),
             Arrived::Frame(Frame::Progress { fraction, rows, of }) => {
                 self.progress = Some((fraction, rows, of))

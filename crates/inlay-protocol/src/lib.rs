@@ -33,6 +33,8 @@ pub mod scram;
 pub mod server;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "tls")]
+pub mod tls;
 pub mod transport;
 pub mod types;
 mod wire;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! reading thread:  frames -> Cancel, Ping, Grow at once; others -> channel (bounded)
-//! calling thread:  channel -> statements; open results in turns, a chunk each -> socket
+//! calling thread:  channel -> statements; open results in turns, a chunk each -> encoding, sending threads -> socket
 //! ```
 //! What is open shares the socket in turns, so that several results flow at once; none is ahead of the client by more chunks than the client
 //! allowed. Whoever serves brings a [`Gate`], which knows users and opens a [`Session`]; nothing here knows SQL.
@@ -10,8 +10,9 @@
 mod connection;
 mod login;
 mod open;
+mod outlet;
 
-pub use connection::{Link, listen, serve};
+pub use connection::{Control, Link, listen, serve};
 
 use crate::frame::{Frame, Hello, Parameter, Report};
 use crate::scram::Verifier;
@@ -92,6 +93,11 @@ pub trait Session {
 
     /// Whether a transaction is open.
     fn in_transaction(&self) -> bool;
+
+    /// Its number, if it has one that no other session of the server has.
+    fn number(&self) -> Option<u64> {
+        None
+    }
 
     /// The memory that frames and chunks of this session are counted in.
     fn limits(&self) -> Option<Limits>;
@@ -233,8 +239,8 @@ impl Sessions {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn enter(&self, key: [u8; 16], askers: Arc<Askers>) -> u64 {
-        let number = self.next.fetch_add(1, Ordering::Relaxed) + 1;
+    fn enter(&self, number: Option<u64>, key: [u8; 16], askers: Arc<Askers>) -> u64 {
+        let number = number.unwrap_or_else(|| self.next.fetch_add(1, Ordering::Relaxed) + 1);
         self.lock().insert(number, (key, askers));
         number
     }
@@ -284,7 +290,11 @@ impl Accepts for TcpListener {
         let (reader, whole) = (socket.try_clone()?, socket.try_clone()?);
         // It may be closed already.
         let close = Arc::new(move || drop(whole.shutdown(std::net::Shutdown::Both)));
-        Ok((Box::new(reader), Box::new(socket), Link { is_local: peer.ip().is_loopback(), close }))
+        Ok((
+            Box::new(reader),
+            Box::new(socket),
+            Link { is_local: peer.ip().is_loopback(), close, control: Arc::default() },
+        ))
     }
 }
 
@@ -294,6 +304,6 @@ impl Accepts for UnixListener {
         let (socket, _) = self.accept()?;
         let (reader, whole) = (socket.try_clone()?, socket.try_clone()?);
         let close = Arc::new(move || drop(whole.shutdown(std::net::Shutdown::Both)));
-        Ok((Box::new(reader), Box::new(socket), Link { is_local: true, close }))
+        Ok((Box::new(reader), Box::new(socket), Link { is_local: true, close, control: Arc::default() }))
     }
 }

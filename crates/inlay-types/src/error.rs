@@ -279,6 +279,16 @@ pub enum Error {
         /// What did not hold.
         message: String,
     },
+    /// What another process said of its error, which is of any kind.
+    #[error("{message}{}", behind(detail.clone()))]
+    Told {
+        /// What situation it is.
+        kind: ErrorKind,
+        /// What is wrong.
+        message: String,
+        /// More about it.
+        detail: Option<String>,
+    },
     /// Any of the above with what to do about it.
     #[error("{error}; {hint}")]
     Hinted {

@@ -22,7 +22,7 @@ mod sessions;
 pub use files::{Answers, PROTOCOL};
 pub use sessions::Sessions;
 
-use crate::listen::Visitor;
+use crate::listen::{Address, Visitor};
 use crate::log;
 use crate::metrics::count;
 use crate::patient::Patient;
@@ -42,7 +42,7 @@ use failure::Failure;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use sessions::Who;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -56,7 +56,7 @@ const BUFFER_BYTES: usize = 64 << 10;
 #[derive(Clone)]
 struct Door {
     served: Arc<Served>,
-    address: SocketAddr,
+    address: Address,
 }
 
 /// Serves a client until it goes.

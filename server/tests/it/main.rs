@@ -8,6 +8,7 @@ mod http;
 mod http_insert;
 mod http_sessions;
 mod leaving;
+mod native;
 mod postgres;
 mod served;
 mod support;

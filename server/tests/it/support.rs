@@ -12,6 +12,7 @@ pub fn options() -> Options {
     Options {
         postgres_port: Some(0),
         http_port: Some(0),
+        native_port: Some(0),
         is_quiet: true,
         grace: Duration::from_secs(1),
         ..Options::default()

@@ -8,7 +8,9 @@ pub const DEFAULT_PORT: u16 = 4655;
 
 /// The parts of `inlay://user:password@host:port/database?name=value&...` or `inlay+unix:///path?db=database&user=name`.
 ///
-/// `chunk_size` (bytes), `token`, `user`, `db` and `application` mean what they say; other names are settings of the session.
+/// `chunk_size` (bytes), `token`, `user`, `db` and `application` mean what they say; `tls` is `on` or `off` (in doubt it is on, but for this
+/// machine), and `tls_ca` a file with the certificates that the server's is checked by, in the place of the usual authorities. Other names are
+/// settings of the session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Url {
     /// Where the server listens.
@@ -25,6 +27,10 @@ pub struct Url {
     pub chunk_size: u32,
     /// What program connects.
     pub application: String,
+    /// Whether the connection is encrypted; absent: unless the server is on this machine.
+    pub tls: Option<bool>,
+    /// A file with the certificates that the server's is checked by.
+    pub tls_ca: Option<String>,
     /// Settings of the session.
     pub settings: Vec<(String, String)>,
 }
@@ -63,6 +69,22 @@ fn decoded(text: &str) -> Option<String> {
 }
 
 impl Url {
+    /// Whether a text is meant to be an address of a server.
+    pub fn is_one(text: &str) -> bool {
+        ["inlay://", "inlay+unix://"].iter().any(|start| text.starts_with(start))
+    }
+
+    /// The address without what proves who connects, to be shown.
+    pub fn shown(&self) -> String {
+        match &self.place {
+            Place::Tcp(host, port) if host.contains(':') => {
+                format!("inlay://[{host}]:{port}/{}", self.database)
+            }
+            Place::Tcp(host, port) => format!("inlay://{host}:{port}/{}", self.database),
+            Place::Unix(path) => format!("inlay+unix://{path}"),
+        }
+    }
+
     /// Reads an address.
     pub fn parse(text: &str) -> Result<Self> {
         let part = |part: &str| {
@@ -77,6 +99,8 @@ impl Url {
             database: String::new(),
             chunk_size: CHUNK_SIZE,
             application: "inlay".to_string(),
+            tls: None,
+            tls_ca: None,
             settings: Vec::new(),
         };
         if let Some(path) = rest.strip_prefix("inlay+unix://") {
@@ -108,6 +132,13 @@ impl Url {
                 "db" => url.database = value,
                 "token" => url.token = Some(value),
                 "application" => url.application = value,
+                "tls" => {
+                    let known = [("on", true), ("off", false)].into_iter().find(|(name, _)| *name == value);
+                    let (_, is_on) =
+                        known.ok_or_else(|| wrong(text, "has a tls that is neither on nor off"))?;
+                    url.tls = Some(is_on);
+                }
+                "tls_ca" => url.tls_ca = Some(value),
                 "chunk_size" => {
                     let size =
                         value.parse().ok().filter(|size| (CHUNK_SIZE_MIN..=CHUNK_SIZE_MAX).contains(size));

@@ -2,12 +2,11 @@
 
 use super::login::{self, Agreed};
 use super::open::{Incoming, Outgoing, Step};
+use super::outlet::{Opening, Outlet};
 use super::{Askers, Gate, Outcome, STREAMS_MAX, Session, Sink, Statement};
-use crate::chunk::{ChunkReader, ChunkWriter};
-use crate::column::Effort;
-use crate::compression::Compression;
+use crate::chunk::ChunkReader;
 use crate::controller::Controller;
-use crate::frame::{Done, Frame, FrameHeader, Kind, Report, put_frame};
+use crate::frame::{Done, Frame, FrameHeader, Kind, Report};
 use crate::transport::{FrameReader, FrameWriter};
 use crate::types::WireColumn;
 use crate::{FRAME_SLACK, LOGIN_FRAME_MAX, Result, WireError};
@@ -17,7 +16,7 @@ use std::io::{Read, Write};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Frames that wait for the calling thread. The next one waits in the socket.
 const WAITING_MAX: usize = 8;
@@ -28,15 +27,42 @@ pub struct Link {
     pub is_local: bool,
     /// Closes both directions, so that the reading thread ends.
     pub close: Arc<dyn Fn() + Send + Sync>,
+    /// By which it is ended in order.
+    pub control: Arc<Control>,
 }
 
-type Writer<W> = Arc<Mutex<FrameWriter<W>>>;
+/// Ends a connection in order: when its statement and its transaction are over. Closing the link does not wait.
+#[derive(Default)]
+pub struct Control {
+    is_ending: AtomicBool,
+    /// Wakes the calling thread, once the login is over.
+    wake: Mutex<Option<SyncSender<Event>>>,
+}
+
+impl Control {
+    /// The connection ends as soon as nothing is open on it.
+    pub fn finish(&self) {
+        self.is_ending.store(true, Ordering::Release);
+        if let Some(wake) = &*self.wake.lock().unwrap_or_else(PoisonError::into_inner) {
+            // A thread that has much to do looks by itself.
+            let _ = wake.try_send(Event::Wake);
+        }
+    }
+
+    fn woken_by(&self, wake: Option<SyncSender<Event>>) {
+        *self.wake.lock().unwrap_or_else(PoisonError::into_inner) = wake;
+    }
+}
+
+pub(super) type Writer<W> = Arc<Mutex<FrameWriter<W>>>;
 
 /// What the reading thread found.
 enum Event {
     Frame(FrameHeader, Buffer),
     /// The client is gone, or what it sent is no protocol.
     End(Result<()>),
+    /// Whoever serves wants something.
+    Wake,
 }
 
 /// Serves a client until one of both ends the connection. An error says why it ended, if it was not in order.
@@ -58,7 +84,7 @@ where
     outcome
 }
 
-fn lock<W>(writer: &Mutex<FrameWriter<W>>) -> std::sync::MutexGuard<'_, FrameWriter<W>> {
+pub(super) fn lock<W>(writer: &Mutex<FrameWriter<W>>) -> std::sync::MutexGuard<'_, FrameWriter<W>> {
     writer.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -101,6 +127,7 @@ where
         wanted.and_then(|(_, value)| value.parse().ok()).map(|ms: u64| Duration::from_millis(ms.max(10)));
     let (progress, running) = (agreed.session.progress(), Arc::new(AtomicU32::new(0)));
     let (events, arrived) = sync_channel(WAITING_MAX);
+    link.control.woken_by(Some(events.clone()));
     let (over, ended) = channel::<()>();
     let size_max = Arc::new(std::sync::atomic::AtomicUsize::new(agreed.chunk_size + FRAME_SLACK));
     std::thread::scope(|threads| {
@@ -120,34 +147,55 @@ where
             let running = Arc::clone(&running);
             threads.spawn(move || tell_progress(&ended, pause, &running, askers, &*progress));
         }
+        let controller = Controller::new(link.is_local, agreed.features);
         let mut connection = Connection {
-            writer,
+            outlet: Outlet::new(writer, threads, limits.clone(), controller),
             askers,
-            controller: Controller::new(link.is_local, agreed.features),
-            chunks: ChunkWriter::default(),
+            control: &link.control,
             chunk_size: agreed.chunk_size,
             size_max,
             session: agreed.session,
             statements: HashMap::new(),
             outgoing: BTreeMap::new(),
             incoming: HashMap::new(),
+            openings: 0,
             last: 0,
             running,
-            out: Vec::new(),
         };
         let mut work = || connection.run(&arrived);
         let outcome = match limits {
             Some(limits) => limits::with(limits, work),
             None => work(),
         };
-        if let Err(error) = &outcome {
-            let report = Report { is_fatal: true, ..Report::of(error) };
-            let _ = lock(writer).frame(0, &Frame::Error(report));
-        }
+        link.control.woken_by(None);
+        let outcome = match outcome {
+            Ok(End::Gone) => {
+                // Nobody reads what is still on its way.
+                (link.close)();
+                let _ = connection.outlet.finish();
+                Ok(())
+            }
+            Ok(End::Told) => connection.outlet.finish(),
+            Err(error) => {
+                // What was being sent comes before what went wrong.
+                let _ = connection.outlet.finish();
+                let report = Report { is_fatal: true, ..Report::of(&error) };
+                let _ = lock(writer).frame(0, &Frame::Error(report));
+                Err(error)
+            }
+        };
         drop((arrived, over));
         (link.close)();
         outcome
     })
+}
+
+/// How a connection ended in order.
+enum End {
+    /// The client went.
+    Gone,
+    /// The client was told that the server ends.
+    Told,
 }
 
 /// Tells how far the running statement is, until the connection ends.
@@ -211,11 +259,10 @@ fn read<R: Read, W: Write>(
 }
 
 /// The calling thread's side.
-struct Connection<'a, W> {
-    writer: &'a Writer<W>,
-    askers: &'a Askers,
-    controller: Controller,
-    chunks: ChunkWriter,
+struct Connection<'scope, 'env, W> {
+    outlet: Outlet<'scope, 'env, W>,
+    askers: &'env Askers,
+    control: &'env Control,
     chunk_size: usize,
     /// Bytes of a chunk's body that comes in.
     size_max: Arc<std::sync::atomic::AtomicUsize>,
@@ -223,19 +270,24 @@ struct Connection<'a, W> {
     statements: HashMap<u32, Box<dyn Statement>>,
     outgoing: BTreeMap<u32, Outgoing>,
     incoming: HashMap<u32, Incoming>,
+    /// How many streams were opened.
+    openings: u64,
     /// The stream that was served last.
     last: u32,
     running: Arc<AtomicU32>,
-    out: Vec<u8>,
 }
 
-impl<W: Write> Connection<'_, W> {
-    fn run(&mut self, arrived: &Receiver<Event>) -> Result<()> {
+impl<W: Write + Send> Connection<'_, '_, W> {
+    fn run(&mut self, arrived: &Receiver<Event>) -> Result<End> {
         loop {
+            self.settle()?;
+            if self.may_end() {
+                return self.say_farewell();
+            }
             // What arrived comes first, so that what is cancelled is not computed.
             let event = match arrived.try_recv() {
                 Ok(event) => Some(event),
-                Err(TryRecvError::Disconnected) => return Ok(()),
+                Err(TryRecvError::Disconnected) => return Ok(End::Gone),
                 Err(TryRecvError::Empty) => None,
             };
             let event = match (event, self.next_stream()) {
@@ -246,14 +298,53 @@ impl<W: Write> Connection<'_, W> {
                 }
                 (None, None) => match arrived.recv() {
                     Ok(event) => event,
-                    Err(_) => return Ok(()),
+                    Err(_) => return Ok(End::Gone),
                 },
             };
             match event {
-                Event::Frame(header, payload) => self.handle(header, &payload)?,
-                Event::End(outcome) => return outcome,
+                Event::Frame(header, payload) => {
+                    // What failed meanwhile ended before this came.
+                    self.settle()?;
+                    self.handle(header, &payload)?;
+                }
+                Event::End(Ok(())) => return Ok(End::Gone),
+                Event::End(Err(WireError::Io { .. } | WireError::Closed { .. })) => return Ok(End::Gone),
+                Event::End(Err(error)) => return Err(error),
+                Event::Wake => {}
             }
         }
+    }
+
+    /// Forgets results that ended since they could not be sent.
+    fn settle(&mut self) -> Result<()> {
+        for opening in self.outlet.failures()? {
+            if self.outgoing.get(&opening.stream).is_some_and(|open| open.opening == opening) {
+                self.outgoing.remove(&opening.stream);
+                self.askers.close(opening.stream);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the server ends, and nothing is open here.
+    fn may_end(&self) -> bool {
+        self.control.is_ending.load(Ordering::Acquire)
+            && self.outgoing.is_empty()
+            && self.incoming.is_empty()
+            && !self.session.in_transaction()
+    }
+
+    fn say_farewell(&mut self) -> Result<End> {
+        let message = "the server ends; connect again when it is back".to_string();
+        let report = Report { is_fatal: true, sqlstate: *b"57P01", message, ..Report::default() };
+        self.send(0, &Frame::Error(report))?;
+        Ok(End::Told)
+    }
+
+    /// Another opening of a stream.
+    fn open(&mut self, stream: u32) -> Opening {
+        self.openings += 1;
+        Opening { stream, number: self.openings }
     }
 
     /// The open result whose turn it is.
@@ -263,15 +354,17 @@ impl<W: Write> Connection<'_, W> {
         in_turns.find(|(_, open)| open.can_go_on()).map(|(stream, _)| *stream)
     }
 
+    /// Sends a frame that belongs to no result.
     fn send(&mut self, stream: u32, frame: &Frame) -> Result<()> {
-        lock(self.writer).frame(stream, frame)
+        self.outlet.frame(Opening { stream, number: 0 }, frame)
     }
 
     /// Ends a stream by an error; the connection goes on.
     fn fail(&mut self, stream: u32, error: &WireError) -> Result<()> {
-        self.outgoing.remove(&stream);
+        let opening =
+            self.outgoing.remove(&stream).map_or(Opening { stream, number: 0 }, |open| open.opening);
         self.askers.close(stream);
-        self.send(stream, &Frame::Error(Report::of(error)))
+        self.outlet.frame(opening, &Frame::Error(Report::of(error)))
     }
 
     /// The end of a stream that is no result.
@@ -286,50 +379,32 @@ impl<W: Write> Connection<'_, W> {
     fn step(&mut self, stream: u32) -> Result<()> {
         self.last = stream;
         let Some(open) = self.outgoing.get_mut(&stream) else { return Ok(()) };
+        let opening = open.opening;
         self.running.store(stream, Ordering::Relaxed);
         let step = open.step(self.chunk_size);
         self.running.store(0, Ordering::Relaxed);
         match step {
-            Ok(Step::Header(columns)) => self.send(stream, &Frame::Header(columns)),
-            Ok(Step::Chunk(types, batches)) => match self.chunk(stream, &types, &batches) {
-                // What cannot be sent is this result's failure; a socket that broke is everybody's.
-                Err(error @ (WireError::TooLarge { .. } | WireError::Engine(_))) => self.fail(stream, &error),
-                other => other,
-            },
+            Ok(Step::Header(columns)) => self.outlet.frame(opening, &Frame::Header(columns)),
+            Ok(Step::Chunk { types, batches, before }) => {
+                match self.outlet.chunk(opening, before, types, batches) {
+                    // What cannot be sent is this result's failure; a socket that broke is everybody's.
+                    Err(error @ (WireError::TooLarge { .. } | WireError::Engine(_))) => {
+                        self.fail(stream, &error)
+                    }
+                    other => other,
+                }
+            }
             Ok(Step::Done { tag, rows, changed, more }) => {
                 if !more {
                     self.outgoing.remove(&stream);
                     self.askers.close(stream);
                 }
                 let in_transaction = self.session.in_transaction();
-                self.send(stream, &Frame::Done(Done { in_transaction, more, tag, rows, changed }))
+                let done = Done { in_transaction, more, tag, rows, changed };
+                self.outlet.frame(opening, &Frame::Done(done))
             }
             Err(error) => self.fail(stream, &error),
         }
-    }
-
-    /// Sends rows, compressed as the link wants it.
-    fn chunk(
-        &mut self,
-        stream: u32,
-        types: &[inlay_types::LogicalType],
-        batches: &[inlay_types::Batch],
-    ) -> Result<()> {
-        let how = self.controller.choose();
-        let effort = if how == Compression::None { Effort::Fast } else { Effort::Small };
-        let (mut out, chunks) = (std::mem::take(&mut self.out), &mut self.chunks);
-        out.clear();
-        let written =
-            put_frame(&mut out, Kind::Chunk, stream, |out| chunks.write(types, batches, how, effort, out));
-        let outcome = written.and_then(|written| {
-            self.controller.compressed(how, written.body, written.packed, written.compressing.as_secs_f64());
-            let begun = Instant::now();
-            let sent = lock(self.writer).framed_of(stream, &out, written.body);
-            self.controller.sent(out.len(), begun.elapsed().as_secs_f64());
-            sent
-        });
-        self.out = out;
-        outcome
     }
 
     /// Does what a frame asks for.
@@ -343,7 +418,10 @@ impl<W: Write> Connection<'_, W> {
                 self.check_new(stream)?;
                 let asker = self.askers.of(stream);
                 match self.session.query(&text, &asker) {
-                    Ok(answers) => drop(self.outgoing.insert(stream, Outgoing::new(answers, asker, window))),
+                    Ok(answers) => {
+                        let opening = self.open(stream);
+                        self.outgoing.insert(stream, Outgoing::new(opening, answers, asker, window));
+                    }
                     Err(error) => self.fail(stream, &error.into())?,
                 }
                 Ok(())
@@ -446,7 +524,8 @@ impl<W: Write> Connection<'_, W> {
         let answers = values.and_then(|values| Ok(statement.run(columns, &values, &asker)?));
         match answers {
             Ok(answers) => {
-                self.outgoing.insert(stream, Outgoing::new(answers, asker, window));
+                let opening = self.open(stream);
+                self.outgoing.insert(stream, Outgoing::new(opening, answers, asker, window));
                 Ok(())
             }
             Err(error) => self.fail(stream, &error),

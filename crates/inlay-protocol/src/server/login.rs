@@ -49,7 +49,7 @@ pub(super) fn let_in<R: Read, W: Write>(
     show(reader, writer, gate, &hello)?;
     let session = gate.open(&hello)?;
     let key = scram::random::<16>()?;
-    let number = gate.sessions().enter(key, Arc::clone(askers));
+    let number = gate.sessions().enter(session.number(), key, Arc::clone(askers));
     let chunk_size = hello.chunk_size.clamp(CHUNK_SIZE_MIN, CHUNK_SIZE_MAX);
     let features = hello.features & (LZ4 | ZSTD);
     let frame_max = gate.frame_max().max(chunk_size + FRAME_SLACK as u32);

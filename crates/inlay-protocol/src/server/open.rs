@@ -1,5 +1,6 @@
 //! What is open on a connection: results on their way out, and rows on their way in.
 
+use super::outlet::Opening;
 use super::{Answer, Answers, Asker, Rows, Sink};
 use crate::chunk::Chunker;
 use crate::types::WireColumn;
@@ -10,6 +11,7 @@ use std::sync::Arc;
 
 /// A text whose statements are answered.
 pub(super) struct Outgoing {
+    pub(super) opening: Opening,
     answers: Box<dyn Answers>,
     asker: Arc<Asker>,
     current: Option<Current>,
@@ -27,22 +29,24 @@ struct Current {
     chunker: Chunker,
     ready: VecDeque<Vec<Batch>>,
     is_read: bool,
+    /// Rows that were sent, and chunks.
     sent: u64,
+    chunks: u32,
 }
 
 /// What is to be sent next.
 pub(super) enum Step {
     /// Columns of an answer.
     Header(Vec<WireColumn>),
-    /// Rows.
-    Chunk(Arc<[LogicalType]>, Vec<Batch>),
+    /// Rows, behind so many chunks of the same answer.
+    Chunk { types: Arc<[LogicalType]>, batches: Vec<Batch>, before: u32 },
     /// A statement is over: its tag, rows sent, rows changed, and whether others follow.
     Done { tag: String, rows: Option<u64>, changed: Option<u64>, more: bool },
 }
 
 impl Outgoing {
-    pub(super) fn new(answers: Box<dyn Answers>, asker: Arc<Asker>, window: u32) -> Self {
-        Self { answers, asker, current: None, credit: (window > 0).then_some(window) }
+    pub(super) fn new(opening: Opening, answers: Box<dyn Answers>, asker: Arc<Asker>, window: u32) -> Self {
+        Self { opening, answers, asker, current: None, credit: (window > 0).then_some(window) }
     }
 
     /// The client wants so many chunks more.
@@ -66,12 +70,14 @@ impl Outgoing {
         while current.ready.is_empty() && !current.is_read {
             current.read()?;
         }
-        if let Some(chunk) = current.ready.pop_front() {
-            current.sent += chunk.iter().map(|batch| batch.len() as u64).sum::<u64>();
+        if let Some(batches) = current.ready.pop_front() {
+            current.sent += batches.iter().map(|batch| batch.len() as u64).sum::<u64>();
             if let Some(credit) = &mut self.credit {
                 *credit = credit.saturating_sub(1);
             }
-            return Ok(Step::Chunk(Arc::clone(&current.types), chunk));
+            let before = current.chunks;
+            current.chunks = before.saturating_add(1);
+            return Ok(Step::Chunk { types: Arc::clone(&current.types), batches, before });
         }
         let rows = Some(current.sent);
         let (tag, changed, more) = (std::mem::take(&mut current.tag), current.changed, current.more);
@@ -88,8 +94,9 @@ impl Outgoing {
         let types: Arc<[LogicalType]> = columns.iter().map(|column| column.ty.clone()).collect();
         let chunker = Chunker::new(&types, chunk_size);
         let ready = VecDeque::new();
+        let (is_read, sent, chunks) = (false, 0, 0);
         self.current =
-            Some(Current { tag, changed, more, rows, types, chunker, ready, is_read: false, sent: 0 });
+            Some(Current { tag, changed, more, rows, types, chunker, ready, is_read, sent, chunks });
         Ok(Step::Header(columns))
     }
 }

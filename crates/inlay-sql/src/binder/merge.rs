@@ -26,7 +26,6 @@ struct MergeScope<'s> {
 
 impl Binder<'_> {
     pub(super) fn merge(&mut self, merge: &ast::Merge) -> Result<plan::Statement> {
-        self.all_are_reached(&merge.clauses)?;
         let Target { database, entry: table } = self.table(&merge.table)?;
         let schema = table.table.schema();
         let name = merge.alias.as_ref().map_or(bare_name(&table.name), |alias| alias.value.as_str());
@@ -104,21 +103,6 @@ impl Binder<'_> {
             checks,
             returning,
         })))
-    }
-
-    /// A clause behind one of its kind that takes every row would do nothing.
-    fn all_are_reached(&self, clauses: &[ast::MergeClause]) -> Result<()> {
-        for (at, clause) in clauses.iter().enumerate() {
-            if clauses[..at].iter().any(|earlier| earlier.kind == clause.kind && earlier.condition.is_none())
-            {
-                let kind = clause.kind.name();
-                let message = format!(
-                    "this WHEN {kind} gets no row: an earlier one has no condition and takes all; write WHEN {kind} AND ... there"
-                );
-                return Err(self.at(Error::bind(message), clause.pos));
-            }
-        }
-        Ok(())
     }
 
     /// Binds a clause; it sees the side or sides that have a row.

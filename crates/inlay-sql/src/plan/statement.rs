@@ -551,17 +551,6 @@ pub enum MergeKind {
     NotMatchedBySource,
 }
 
-impl MergeKind {
-    /// As SQL writes it behind WHEN.
-    pub fn name(self) -> &'static str {
-        match self {
-            MergeKind::Matched => "MATCHED",
-            MergeKind::NotMatched => "NOT MATCHED",
-            MergeKind::NotMatchedBySource => "NOT MATCHED BY SOURCE",
-        }
-    }
-}
-
 /// THEN of MERGE.
 #[derive(Clone, Debug, PartialEq)]
 pub enum MergeAction {

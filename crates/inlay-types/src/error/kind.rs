@@ -122,6 +122,19 @@ kinds! {
 }
 
 impl ErrorKind {
+    /// The first kind of a SQLSTATE; of one that no error of ours has, the kind that is nearest.
+    pub fn of_sqlstate(sqlstate: &str) -> Self {
+        let known = Self::ALL.iter().copied().find(|kind| kind.sqlstate() == sqlstate);
+        known.unwrap_or_else(|| match sqlstate.get(..2) {
+            Some("08" | "57") => Self::Closed,
+            Some("28") => Self::Forbidden,
+            Some("53" | "54") => Self::OutOfMemory,
+            Some("22") => Self::InvalidArgument,
+            Some("42") => Self::Bind,
+            Some(_) | None => Self::Internal,
+        })
+    }
+
     /// Whether the same transaction may succeed if it is tried again.
     pub const fn is_retryable(self) -> bool {
         matches!(self, Self::Conflict)
@@ -169,6 +182,7 @@ impl Error {
             Self::Conflict { .. } => ErrorKind::Conflict,
             Self::TransactionState { .. } => ErrorKind::TransactionState,
             Self::Internal { .. } => ErrorKind::Internal,
+            Self::Told { kind, .. } => *kind,
             Self::At { error, .. }
             | Self::InRow { error, .. }
             | Self::Indivisible { error, .. }
@@ -286,8 +300,24 @@ mod tests {
             | Error::Closed { .. }
             | Error::Conflict { .. }
             | Error::TransactionState { .. }
-            | Error::Internal { .. } => false,
+            | Error::Internal { .. }
+            | Error::Told { .. } => false,
         }
+    }
+
+    #[test]
+    fn what_another_process_said_has_the_kind_of_its_sqlstate() {
+        for &kind in ErrorKind::ALL {
+            let found = ErrorKind::of_sqlstate(kind.sqlstate());
+            assert_eq!(found.sqlstate(), kind.sqlstate());
+            let (message, detail) = ("what; why".to_string(), Some("in the row with x = 7".to_string()));
+            let error = Error::Told { kind, message, detail }.with_hint("another way").at(1, 2, "SELECT");
+            assert_eq!((error.kind(), error.message()), (kind, "what; why".to_string()));
+            assert_eq!(error.detail().as_deref(), Some("in the row with x = 7"));
+            assert_eq!(error.hint().as_deref(), Some("another way"));
+        }
+        assert_eq!(ErrorKind::of_sqlstate("57P01"), ErrorKind::Closed);
+        assert_eq!(ErrorKind::of_sqlstate("ZZZZZ"), ErrorKind::Internal);
     }
 
     /// The error as it comes out of a statement: with a place, a row, a hint and a reason where each may be.

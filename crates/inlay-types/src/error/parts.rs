@@ -70,7 +70,8 @@ impl Error {
             | Self::OutOfMemory { .. }
             | Self::Closed { .. }
             | Self::TransactionState { .. }
-            | Self::Internal { .. } => None,
+            | Self::Internal { .. }
+            | Self::Told { .. } => None,
         }
     }
 
@@ -89,6 +90,7 @@ impl Error {
             | Self::InRow { error, .. }
             | Self::Indivisible { error, .. }
             | Self::Hinted { error, .. } => error.message(),
+            Self::Told { message, .. } => message.clone(),
             own => {
                 let mut text = own.to_string();
                 // The text ends with the hint exactly as it is.
@@ -108,6 +110,7 @@ impl Error {
             Self::At { error, .. } | Self::Hinted { error, .. } => error.detail(),
             Self::InRow { row, .. } => in_row(row).strip_prefix("; ").map(str::to_string),
             Self::Indivisible { reason, .. } => Some((*reason).to_string()),
+            Self::Told { detail, .. } => detail.clone(),
             _ => None,
         }
     }
