@@ -33,7 +33,9 @@ ROOT = HERE.parents[1]
 SUITES = ("tpch", "ssb", "tpcds", "friendly", "sql")
 
 #: Questions about the session, the machine or the text of a plan, and what is different each time.
-LOCAL = re.compile(r"^\s*(explain|describe|show|pragma|call|summarize|copy|insert|update|delete|merge)\b", re.IGNORECASE)
+LOCAL = re.compile(
+    r"^\s*(explain|describe|show|pragma|call|summarize|copy|insert|update|delete|merge)\b", re.IGNORECASE
+)
 
 
 def has_sail() -> bool:

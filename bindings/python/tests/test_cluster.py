@@ -36,7 +36,9 @@ def url() -> Iterator[str]:
 @pytest.fixture
 def con(url: str) -> Iterator[Any]:
     with inlay.connect() as con:
-        con.execute("CREATE TABLE t AS FROM (VALUES (1, 'x', 1.5::DOUBLE), (2, NULL, NULL), (NULL, 'it''s', 2.5)) v(a, s, x)")
+        con.execute(
+            "CREATE TABLE t AS FROM (VALUES (1, 'x', 1.5::DOUBLE), (2, NULL, NULL), (NULL, 'it''s', 2.5)) v(a, s, x)"
+        )
         con.attach_cluster(url)
         yield con
         con.detach_cluster()
@@ -90,7 +92,7 @@ def test_a_change_is_seen_by_the_next_query(con: Any) -> None:
 def test_files_are_read_there(con: Any, tmp_path: pathlib.Path) -> None:
     path = str(tmp_path / "a.parquet")
     con.execute(f"COPY (SELECT a AS \"the key\", s FROM t) TO '{path}' (FORMAT parquet)")
-    query = f"SELECT \"the key\", s FROM '{path}' WHERE \"the key\" > 1"
+    query = f'SELECT "the key", s FROM \'{path}\' WHERE "the key" > 1'
     assert con.sql(query, engine="cluster").fetchall() == [(2, None)]
 
 
@@ -107,7 +109,12 @@ def test_texts_arrive_as_they_are(con: Any, text: str) -> None:
 @needs_sail
 @pytest.mark.parametrize(
     "query",
-    ["SELECT a + 2147483647 FROM t", "SELECT 1 // (a - a) FROM t", "SELECT (a * 200)::TINYINT FROM t", "SELECT a::UTINYINT - 3::UTINYINT FROM t"],
+    [
+        "SELECT a + 2147483647 FROM t",
+        "SELECT 1 // (a - a) FROM t",
+        "SELECT (a * 200)::TINYINT FROM t",
+        "SELECT a::UTINYINT - 3::UTINYINT FROM t",
+    ],
 )
 def test_what_is_an_error_here_is_one_there(con: Any, query: str) -> None:
     with pytest.raises(inlay.Error):

@@ -132,12 +132,7 @@ impl Writer<'_> {
                 format!("{function}({x}){over}")
             }
             K::StddevSamp | K::StddevPop | K::VarSamp | K::VarPop => {
-                let function = match call.function.kind {
-                    K::StddevSamp => "stddev_samp",
-                    K::StddevPop => "stddev_pop",
-                    K::VarSamp => "var_samp",
-                    _ => "var_pop",
-                };
+                let function = self.named(call, &["stddev_samp", "stddev_pop", "var_samp", "var_pop"]);
                 let x = self.argument(call, 0);
                 simple(function, &x)
             }
@@ -147,11 +142,7 @@ impl Writer<'_> {
                 format!("{function}({x}, {y}){over}")
             }
             K::BitAnd | K::BitOr | K::BitXor if *ty != T::HugeInt && *ty != T::UBigInt => {
-                let function = match call.function.kind {
-                    K::BitAnd => "bit_and",
-                    K::BitOr => "bit_or",
-                    _ => "bit_xor",
-                };
+                let function = self.named(call, &["bit_and", "bit_or", "bit_xor"]);
                 let x = self.argument(call, 0);
                 simple(function, &x)
             }
@@ -194,6 +185,17 @@ impl Writer<'_> {
             | K::Mode => {
                 let types: Vec<String> = call.function.arg_types.iter().map(ToString::to_string).collect();
                 self.refuse(format!("the aggregate {}({})", call.function.name, types.join(", ")), place)
+            }
+        }
+    }
+
+    /// The name of an aggregate that is called alike there.
+    fn named(&mut self, call: &Aggregated<'_>, names: &[&'static str]) -> &'static str {
+        match names.iter().copied().find(|name| *name == &*call.function.name) {
+            Some(name) => name,
+            None => {
+                self.refuse(format!("the aggregate {}", call.function.name), Place::default());
+                "count"
             }
         }
     }

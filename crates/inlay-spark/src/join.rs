@@ -207,6 +207,20 @@ fn is_single(plan: &Plan, keys: &[&Expr], conditions: &[Expr]) -> bool {
         Plan::Filter { input, .. } => is_single(input, keys, conditions),
         Plan::Values { rows, .. } => rows.len() <= 1,
         Plan::Sort { limit, .. } | Plan::Limit { limit, .. } => limit.is_some_and(|limit| limit <= 1),
-        _ => false,
+        Plan::Scan { .. }
+        | Plan::Source { .. }
+        | Plan::Join { .. }
+        | Plan::OrderedJoin { .. }
+        | Plan::DependentJoin { .. }
+        | Plan::Window { .. }
+        | Plan::Unnest { .. }
+        | Plan::TableCall { .. }
+        | Plan::GroupLimit { .. }
+        | Plan::SetOp { .. }
+        | Plan::With { .. }
+        | Plan::LimitBy { .. }
+        | Plan::Sample { .. }
+        | Plan::Recursive { .. }
+        | Plan::SharedScan { .. } => false,
     }
 }

@@ -1,9 +1,9 @@
 """
 Queries on a cluster that speaks Spark Connect: the engine writes them, this module sends them.
 
-A connection has one cluster at most. Its session is told how to read the text (`_SETTINGS`), tables are views over files there, and
-answers come back as Arrow, are compared with the types that were expected, and are rows of a relation. Nothing of a connection string
-but host and port is ever part of a message.
+A connection has one cluster at most. Its session is told how to read the text (`_SETTINGS`), tables are views over
+files there, and answers come back as Arrow, are compared with the types that were expected, and are rows of a relation.
+Nothing of a connection string but host and port is ever part of a message.
 """
 
 from __future__ import annotations
@@ -63,7 +63,9 @@ class Cluster:
         except BaseException:
             self.close()
             raise
-        self._end = weakref.finalize(self, _leave, self._session, self._server, self.folder if self._own_folder else None)
+        self._end = weakref.finalize(
+            self, _leave, self._session, self._server, self.folder if self._own_folder else None
+        )
 
     def _address(self, url: str) -> tuple[str, str]:
         """Give an address for people, and the one to connect to."""
@@ -255,5 +257,7 @@ def cluster_of(connection: Connection) -> Cluster:
     """Find the cluster of a connection."""
     cluster = _clusters.get(connection)
     if cluster is None:
-        raise ProgrammingError("there is no cluster: con.attach_cluster('sc://host:15002') or ('sail://local') names one")
+        raise ProgrammingError(
+            "there is no cluster: con.attach_cluster('sc://host:15002') or ('sail://local') names one"
+        )
     return cluster
