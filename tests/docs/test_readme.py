@@ -28,6 +28,12 @@ DOCUMENTS_WITH_CODE = [
 ]
 
 
+def test_the_page_on_clusters_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pysail")
+    pytest.importorskip("pyspark")
+    test_code_runs("docs/cluster.md", 4, tmp_path, monkeypatch)
+
+
 @pytest.mark.parametrize(("document", "blocks_min"), DOCUMENTS_WITH_CODE)
 def test_code_runs(document: str, blocks_min: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     blocks = python_blocks((ROOT / document).read_text())

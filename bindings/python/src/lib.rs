@@ -23,6 +23,7 @@ macro_rules! doc {
 mod allocator;
 mod appender;
 mod arrow;
+mod cluster;
 mod columns;
 mod connection;
 mod cursor;
@@ -68,6 +69,7 @@ fn inlay_module(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<prepared::Prepared>()?;
     module.add_class::<result::Answer>()?;
     module.add_class::<register::Table>()?;
+    module.add_class::<cluster::Shipped>()?;
     module.add_class::<numpy::ColumnMemory>()?;
     module.add_class::<pending::PendingColumn>()?;
     module.add_class::<functions::workers::WorkerServer>()?;

@@ -45,6 +45,17 @@ pub struct ScanRequest {
 /// One morsel: batches of at most [`inlay_types::VECTOR_SIZE`] rows, in order.
 pub type SourceTask = Box<dyn Iterator<Item = Result<Batch>> + Send>;
 
+/// Files as another engine is told of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClusterFiles {
+    /// `parquet` or `csv`.
+    pub format: &'static str,
+    /// Their paths, in order.
+    pub paths: Vec<String>,
+    /// What their reader is told: the names of Spark's options and their values.
+    pub options: Vec<(&'static str, String)>,
+}
+
 /// A running scan, shared by all workers.
 pub trait SourceScan: Send + Sync {
     /// The next morsel, or `None` when there are no more. Called by several workers at once.
@@ -66,6 +77,14 @@ pub trait TableSource: Send + Sync + fmt::Debug {
     /// Whether the rows are written in the statement.
     fn is_literal(&self) -> bool {
         false
+    }
+    /// The files that another engine can read by itself to the same rows; `None` if only this process gives the rows.
+    fn cluster_files(&self) -> Option<ClusterFiles> {
+        None
+    }
+    /// First value, step and number of the rows of a series of integers.
+    fn integer_series(&self) -> Option<(i64, i64, u64)> {
+        None
     }
     /// Whether rows may be read when the statement that names the source is over: not if the host may change them
     /// meanwhile, if reading leaves notes, or if it needs what only the thread of the statement has.

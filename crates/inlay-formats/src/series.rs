@@ -148,6 +148,10 @@ impl TableSource for IntegerSeries {
         Some(self.count as u64)
     }
 
+    fn integer_series(&self) -> Option<(i64, i64, u64)> {
+        Some((self.start, self.step, self.count as u64))
+    }
+
     fn may_wait(&self) -> bool {
         true
     }

@@ -6,6 +6,7 @@
 
 pub mod appender;
 pub mod bindings;
+mod cluster;
 pub mod cursor;
 mod described;
 mod pending;

@@ -5,6 +5,7 @@
 //!
 //! - `change`: INSERT, UPDATE, DELETE, MERGE. `define`: CREATE, ALTER, DROP. `maintain`: files.
 
+pub(crate) mod cluster;
 mod copy_to;
 mod explain;
 mod profile;

@@ -526,8 +526,37 @@ class Connection(_Fetch):
         2
         """
 
+    def attach_cluster(self, url: str, *, folder: str | None = None) -> None:
+        """
+        Connect to a cluster that speaks Spark Connect: queries with ``engine="cluster"`` run there.
+
+        Parameters
+        ----------
+        url
+            ``"sc://host:15002"`` with the parameters that PySpark knows, or ``"sail://local"``, which starts Sail in this process.
+        folder
+            Where tables of this database are put as Parquet, once for each version; the cluster has to see it under the same
+            path. By default a temporary folder, which goes with the connection to the cluster.
+
+        Raises
+        ------
+        inlay.NotSupportedError
+            A package is missing: ``pip install inlay[spark]`` or ``inlay[sail]``.
+        inlay.OperationalError
+            Nobody answers.
+        """
+
+    def detach_cluster(self) -> None:
+        """Leave the cluster, if there is one, and remove what was put there; a Sail that was started ends."""
+
     def sql(
-        self, query: Any, params: Parameters = None, *, alias: str = "", parameters: Parameters = None
+        self,
+        query: Any,
+        params: Parameters = None,
+        *,
+        alias: str = "",
+        parameters: Parameters = None,
+        engine: str | None = None,
     ) -> Relation | None:
         """
         Make a relation of a query, which runs when it is read.
@@ -541,6 +570,8 @@ class Connection(_Fetch):
             A sequence for ``?`` and ``$1``, a mapping for ``$name``.
         alias
             What further SQL may call the relation.
+        engine
+            ``"cluster"`` runs the query now on the cluster that `attach_cluster` named; the relation has its rows.
 
         Returns
         -------
@@ -2423,6 +2454,25 @@ class Answer(_Fetch):
 @final
 class Table:
     """A table that Python code holds."""
+
+@final
+class Shipped:
+    """Versions of tables that were written for a cluster."""
+
+    def write(
+        self,
+        connection: Connection,
+        query: str,
+        tables: Mapping[str, Any],
+        folder: str | None = None,
+        lists: bool = False,
+    ) -> tuple[
+        str,
+        list[tuple[str, str, list[str], list[tuple[str, str]], str]],
+        list[tuple[str, str, str]],
+        str,
+        list[str],
+    ]: ...
 
 @final
 class ColumnMemory:

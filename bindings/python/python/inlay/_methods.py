@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from inlay import _parts, sqltypes
+from inlay._cluster import attach_cluster, cluster_of, detach_cluster
 from inlay._expression import sql_of, with_values
 from inlay._inlay import Answer, Appender, Connection, _docs
 from inlay._kinds import CSVLineTerminator
@@ -20,13 +21,24 @@ from inlay.exceptions import InvalidInputException
 
 
 def sql(
-    self: Connection, query: Any, params: Any = None, *, alias: str = "", parameters: Any = None
+    self: Connection,
+    query: Any,
+    params: Any = None,
+    *,
+    alias: str = "",
+    parameters: Any = None,
+    engine: str | None = None,
 ) -> Relation | None:
     """Make a relation of SQL; see the stubs."""
+    if engine not in (None, "local", "cluster"):
+        raise bad(f"engine={engine!r}: expected 'local' or 'cluster'")
     if params is not None and parameters is not None:
         raise bad("sql() takes params or parameters, which mean the same, not both")
     values = params if params is not None else parameters
-    return relation(self, with_values(str(query), values), alias=alias)
+    text = with_values(str(query), values)
+    if engine == "cluster":
+        return cluster_of(self).relation(self, text, alias)
+    return relation(self, text, alias=alias)
 
 
 def table(self: Connection, table_name: str) -> Relation:
@@ -408,6 +420,8 @@ def string_type(self: Connection, collation: str = "") -> sqltypes.SQLType:
 def install() -> None:
     """Make the functions of this module methods of `Connection`."""
     methods: dict[str, Any] = {
+        "attach_cluster": attach_cluster,
+        "detach_cluster": detach_cluster,
         "sql": sql,
         "query": sql,
         "from_query": sql,

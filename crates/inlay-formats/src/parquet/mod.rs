@@ -26,7 +26,7 @@ use crate::remote::shown;
 use crate::stored::{NOTE, Restored, noted, restores};
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use inlay_catalog::{
-    ScanRequest, SourceColumn, SourceFilter, SourceScan, TableFunction, TableSource, TypeNames,
+    ClusterFiles, ScanRequest, SourceColumn, SourceFilter, SourceScan, TableFunction, TableSource, TypeNames,
 };
 use inlay_types::arrow::ArrowField;
 use inlay_types::logical_type;
@@ -173,6 +173,8 @@ pub struct ParquetSource {
     files: Arc<[ParquetFile]>,
     columns: Arc<[SourceColumn]>,
     row_count: u64,
+    /// Read without options that other readers do not know.
+    is_plain: bool,
 }
 
 struct ParquetFile {
@@ -416,7 +418,8 @@ impl ParquetSource {
         if options.file_row_number {
             columns.push(SourceColumn { name: ROW_NUMBER.to_string(), ty: LogicalType::BigInt });
         }
-        Ok(Self { files: Arc::from(files), columns: columns.into(), row_count })
+        let is_plain = !(options.file_row_number || options.by_field_id || options.int96_as_nanoseconds || options.binary_as_string);
+        Ok(Self { files: Arc::from(files), columns: columns.into(), row_count, is_plain })
     }
 
     /// The row groups that filters leave, as file and number.
@@ -475,6 +478,13 @@ impl TableSource for ParquetSource {
 
     fn may_wait(&self) -> bool {
         self.files.iter().all(|file| file.bytes.may_wait())
+    }
+
+    fn cluster_files(&self) -> Option<ClusterFiles> {
+        // A path that is not shown as it is has a secret in it.
+        let is_plain = self.is_plain && self.files.iter().all(|file| shown(&file.path) == *file.path);
+        let paths = self.files.iter().map(|file| file.path.clone()).collect();
+        is_plain.then_some(ClusterFiles { format: "parquet", paths, options: Vec::new() })
     }
 
     fn known_row_count(&self) -> Option<u64> {

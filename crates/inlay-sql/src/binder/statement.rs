@@ -38,6 +38,7 @@ impl Binder<'_> {
                 let format = match format {
                     ast::ExplainFormat::Text => plan::statement::ExplainFormat::Text,
                     ast::ExplainFormat::Json => plan::statement::ExplainFormat::Json,
+                    ast::ExplainFormat::Cluster => plan::statement::ExplainFormat::Cluster,
                 };
                 Ok(S::Explain { statement: Box::new(self.statement(statement)?), analyze: *analyze, format })
             }

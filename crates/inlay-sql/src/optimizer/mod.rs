@@ -151,6 +151,30 @@ fn passes(query: Query, context: &mut OptimizerContext<'_>) -> Result<Query> {
     Ok(Query { plan, columns, output, estimates })
 }
 
+/// Makes a plan plain enough for another engine to be given it: constants are folded, filters lie where they can, no join depends on its
+/// other side, and no column is made that nobody reads. Nothing else is decided, as the other engine orders joins by itself, and knows of
+/// no keys found in our tables.
+pub fn decorrelate(query: Query) -> Result<Query> {
+    let is_deep = crate::is_deep(&query.plan);
+    crate::with_depth(is_deep, || {
+        let Query { mut plan, mut columns, mut output, estimates } = query;
+        simplify::run(&mut plan);
+        plan = shared_plans::inline(plan, &mut columns);
+        renames::run(&mut plan, &mut output);
+        plan = filter_pushdown::run(plan, &columns)?;
+        verified("push filters", &plan, &columns, &output)?;
+        plan = unnest::run(plan, &mut columns)?;
+        plan = shared_plans::inline(plan, &mut columns);
+        renames::run(&mut plan, &mut output);
+        simplify::run(&mut plan);
+        verified("unnest", &plan, &columns, &output)?;
+        plan = filter_pushdown::run(plan, &columns)?;
+        plan = prune_columns::run(plan, output.iter().map(|(id, _)| *id));
+        verified("prune", &plan, &columns, &output)?;
+        Ok(Query { plan, columns, output, estimates })
+    })
+}
+
 /// Fails where a pass left a plan that does not hold together, in builds that look.
 fn verified(pass: &str, plan: &Plan, columns: &Columns, output: &[(ColumnId, String)]) -> Result<()> {
     if !IS_VERIFIED {

@@ -289,8 +289,13 @@ impl Reader<'_> {
             self.parenthesised(|reader| {
                 if reader.word("analyze") || reader.word("analyse") {
                     analyze = true;
+                } else if reader.word("engine") {
+                    if !reader.word("cluster") {
+                        return reader.syntax("ENGINE CLUSTER");
+                    }
+                    format = ExplainFormat::Cluster;
                 } else if !reader.word("format") {
-                    return reader.syntax("ANALYZE or FORMAT");
+                    return reader.syntax("ANALYZE, ENGINE or FORMAT");
                 } else if reader.word("json") {
                     format = ExplainFormat::Json;
                 } else if reader.word("text") {

@@ -32,6 +32,8 @@ pub enum ExplainFormat {
     Text,
     /// JSON.
     Json,
+    /// What a cluster would be given instead.
+    Cluster,
 }
 
 /// A bound statement.

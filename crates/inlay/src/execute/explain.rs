@@ -21,6 +21,9 @@ impl Run<'_> {
         analyze: bool,
         format: ExplainFormat,
     ) -> Result<QueryResult> {
+        if format == ExplainFormat::Cluster {
+            return self.explain_cluster(statement, analyze);
+        }
         if let Statement::Changing { parts, statement } = statement {
             return self.explain_changing(parts, statement, analyze, format);
         }
@@ -38,7 +41,7 @@ impl Run<'_> {
         };
         let annotate = |node: usize| measures(analysis.as_ref(), &query, node);
         match format {
-            ExplainFormat::Text => {
+            ExplainFormat::Text | ExplainFormat::Cluster => {
                 let text = display::text(&query, &annotate);
                 let total = analysis.as_ref().map(total_line);
                 QueryResult::lines("plan", text.lines().map(str::to_string).chain(total))
@@ -83,7 +86,7 @@ impl Run<'_> {
         let total =
             if analyze { Some(self.measured(Statement::Changing { parts, statement })?) } else { None };
         match format {
-            ExplainFormat::Text => {
+            ExplainFormat::Text | ExplainFormat::Cluster => {
                 let total = total.as_ref().map(total_line);
                 QueryResult::lines("plan", shown.into_iter().flatten().chain(total))
             }
@@ -111,7 +114,7 @@ impl Run<'_> {
         let query = self.optimized(query.clone())?;
         let annotate = |_: usize| Vec::new();
         Ok(match format {
-            ExplainFormat::Text => {
+            ExplainFormat::Text | ExplainFormat::Cluster => {
                 let text = display::text(&query, &annotate);
                 std::iter::once(head).chain(text.lines().map(|line| format!("  {line}"))).collect()
             }

@@ -19,6 +19,7 @@ mod alter_matrix;
 mod arms;
 mod cancel;
 mod changes;
+mod cluster;
 mod crash;
 mod crash_all;
 mod crash_processes;

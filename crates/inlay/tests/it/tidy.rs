@@ -36,6 +36,7 @@ const CRATES: &[(&str, &[&str])] = &[
         &["inlay-types", "inlay-kernels", "inlay-functions", "inlay-storage", "inlay-catalog"],
     ),
     ("crates/inlay-exec", &["inlay-types", "inlay-kernels", "inlay-storage", "inlay-catalog", "inlay-sql"]),
+    ("crates/inlay-spark", &["inlay-types", "inlay-kernels", "inlay-catalog", "inlay-sql"]),
     (
         "crates/inlay-formats",
         &["inlay-types", "inlay-kernels", "inlay-functions", "inlay-storage", "inlay-catalog"],
@@ -50,6 +51,7 @@ const CRATES: &[(&str, &[&str])] = &[
             "inlay-catalog",
             "inlay-sql",
             "inlay-exec",
+            "inlay-spark",
             "inlay-formats",
             "inlay-protocol",
         ],

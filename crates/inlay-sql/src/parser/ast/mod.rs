@@ -269,6 +269,8 @@ pub enum ExplainFormat {
     Text,
     /// A document for tools.
     Json,
+    /// What a cluster would be given.
+    Cluster,
 }
 
 /// What to do when the name is taken.

@@ -1,0 +1,143 @@
+"""Queries on a cluster. What is sent is tried on Sail where pysail is installed; what is not sent, everywhere."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import inlay
+
+
+def has_sail() -> bool:
+    try:
+        import pysail  # noqa: F401
+        import pyspark  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+needs_sail = pytest.mark.skipif(not has_sail(), reason="pysail and pyspark-client are not installed")
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    from inlay._cluster import cluster_of
+
+    with inlay.connect() as con:
+        con.attach_cluster("sail://local")
+        yield cluster_of(con).remote
+        con.detach_cluster()
+
+
+@pytest.fixture
+def con(url: str) -> Iterator[Any]:
+    with inlay.connect() as con:
+        con.execute(
+            "CREATE TABLE t AS FROM (VALUES (1, 'x', 1.5::DOUBLE), (2, NULL, NULL), (NULL, 'it''s', 2.5)) v(a, s, x)"
+        )
+        con.attach_cluster(url)
+        yield con
+        con.detach_cluster()
+
+
+def test_without_a_cluster_it_is_said_how_to_name_one() -> None:
+    with inlay.connect() as con:
+        with pytest.raises(inlay.ProgrammingError, match="attach_cluster"):
+            con.sql("SELECT 1", engine="cluster")
+        with pytest.raises(inlay.ProgrammingError, match="expected 'local' or 'cluster'"):
+            con.sql("SELECT 1", engine="elsewhere")
+        with pytest.raises(inlay.ProgrammingError, match="sc://host:port"):
+            con.attach_cluster("http://user:secret@host")
+        assert con.sql("SELECT 1", engine="local").fetchall() == [(1,)]
+
+
+def test_explain_tells_what_would_run_where() -> None:
+    with inlay.connect() as con:
+        con.execute("CREATE TABLE t(a INTEGER)")
+        lines = [row[0] for row in con.execute("EXPLAIN (ENGINE cluster) SELECT sum(a) FROM t").fetchall()]
+        assert lines[0] == "runs on the cluster" and "ships once inlay_t0 = table t, 0 rows" in lines
+        lines = [row[0] for row in con.execute("EXPLAIN (ENGINE cluster)\nSELECT random() FROM t").fetchall()]
+        assert lines[0].startswith("runs here") and "random" in lines[1] and "(line 2, column 8)" in lines[1]
+
+
+@needs_sail
+def test_rows_come_back_as_a_relation(con: Any) -> None:
+    there = con.sql("SELECT s, sum(a) AS n FROM t GROUP BY s ORDER BY n DESC NULLS LAST, s", engine="cluster")
+    assert there.fetchall() == [(None, 2), ("x", 1), ("it's", None)]
+    assert [str(ty) for ty in there.types] == ["VARCHAR", "HUGEINT"]
+    assert there.filter("n > 1").fetchall() == [(None, 2)]
+    assert con.sql("SELECT there.n, t.x FROM there JOIN t USING (s)").fetchall() == [(1, 1.5), (None, 2.5)]
+    there.to_table("kept")
+    assert con.sql("SELECT count(*) FROM kept").fetchall() == [(3,)]
+
+
+@needs_sail
+def test_columns_of_one_name_are_told_apart(con: Any) -> None:
+    there = con.sql("SELECT 1 AS v, 2 AS v", engine="cluster")
+    assert there.columns == con.sql("SELECT 1 AS v, 2 AS v").columns and there.fetchall() == [(1, 2)]
+
+
+@needs_sail
+def test_a_change_is_seen_by_the_next_query(con: Any) -> None:
+    assert con.sql("SELECT count(*) FROM t", engine="cluster").fetchall() == [(3,)]
+    con.execute("INSERT INTO t VALUES (9, 'y', 0)")
+    assert con.sql("SELECT count(*), max(a) FROM t", engine="cluster").fetchall() == [(4, 9)]
+
+
+@needs_sail
+def test_files_are_read_there(con: Any, tmp_path: pathlib.Path) -> None:
+    path = str(tmp_path / "a.parquet")
+    con.execute(f"COPY (SELECT a AS \"the key\", s FROM t) TO '{path}' (FORMAT parquet)")
+    query = f'SELECT "the key", s FROM \'{path}\' WHERE "the key" > 1'
+    assert con.sql(query, engine="cluster").fetchall() == [(2, None)]
+
+
+@needs_sail
+@pytest.mark.parametrize(
+    "text", ["it's", "C:\\temp", "100%", "a\nb\tc", "é", '"', "a' OR 1=1 --", "\\'", "`", "${x}", "\\u0041"]
+)
+def test_texts_arrive_as_they_are(con: Any, text: str) -> None:
+    query = "SELECT ? AS s, length(?) AS n, s = ? AS same FROM t LIMIT 1"
+    there = con.sql(query, [text, text, text], engine="cluster").fetchall()
+    assert there[0][:2] == (text, len(text))
+
+
+@needs_sail
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT a + 2147483647 FROM t",
+        "SELECT 1 // (a - a) FROM t",
+        "SELECT (a * 200)::TINYINT FROM t",
+        "SELECT a::UTINYINT - 3::UTINYINT FROM t",
+    ],
+)
+def test_what_is_an_error_here_is_one_there(con: Any, query: str) -> None:
+    with pytest.raises(inlay.Error):
+        con.sql(query).fetchall()
+    with pytest.raises(inlay.Error):
+        con.sql(query, engine="cluster")
+
+
+@needs_sail
+def test_what_is_refused_is_not_sent(con: Any) -> None:
+    with pytest.raises(inlay.NotSupportedError, match="random"):
+        con.sql("SELECT random() FROM t", engine="cluster")
+
+
+@needs_sail
+def test_a_cluster_that_is_gone_is_named_without_its_secrets() -> None:
+    with inlay.connect() as con:
+        con.attach_cluster("sail://local")
+        assert con.sql("SELECT 1", engine="cluster").fetchall() == [(1,)]
+        from inlay._cluster import _without_secrets, cluster_of
+
+        cluster_of(con)._server.stop()
+        with pytest.raises(inlay.OperationalError, match="sail://local"):
+            con.sql("SELECT 2", engine="cluster")
+        assert con.sql("SELECT 2").fetchall() == [(2,)]
+        assert "secret" not in _without_secrets("failed: sc://host:1/;token=secret;user_id=secret now")
