@@ -5,6 +5,7 @@
 use crate::log;
 use crate::metrics::count;
 use crate::served::{Phase, Served};
+use crate::wire::Socket;
 use inlay::{Error, Result};
 use socket2::{SockRef, TcpKeepalive};
 use std::fmt;
@@ -87,6 +88,16 @@ impl AsyncWrite for Caller {
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         either!(self, socket => Pin::new(socket).poll_shutdown(cx))
+    }
+}
+
+impl Socket for Caller {
+    fn is_gone(&self) -> bool {
+        match self {
+            Self::Tcp(socket) => socket.is_gone(),
+            #[cfg(unix)]
+            Self::Unix(socket) => socket.is_gone(),
+        }
     }
 }
 
