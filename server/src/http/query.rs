@@ -103,6 +103,7 @@ type Pairs = Query<Vec<(String, String)>>;
 pub async fn read(
     State(door): State<Door>,
     Query(pairs): Pairs,
+    who: Extension<Who>,
     headers: HeaderMap,
 ) -> std::result::Result<Response, Failure> {
     let asked = Asked::read(pairs)?;
@@ -112,7 +113,7 @@ pub async fn read(
     let Some(text) = asked.query.clone() else {
         return Err(wrong("a query is missing: GET /query?query=SELECT+1, or POST it"));
     };
-    let session = Lease::own(&door, asked.database.as_deref()).await?;
+    let session = Lease::own(&door, &who, asked.database.as_deref()).await?;
     run(door, session, asked, text, true).await
 }
 

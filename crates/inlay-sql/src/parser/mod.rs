@@ -35,6 +35,7 @@ mod postgres;
 mod query;
 mod rename;
 mod rewrite;
+mod role;
 mod session;
 mod spelling;
 mod statement;

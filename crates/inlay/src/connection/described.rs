@@ -53,6 +53,14 @@ impl Connection {
         )
     }
 
+    /// As [`Connection::describe_with`], whatever may be read: who may put rows into a table need not see any.
+    pub(super) fn describe_unasked(&self, sql: &str, host: Option<&Arc<dyn Host>>) -> Result<Described> {
+        self.guarded(|session, _| Ok(session.is_unasked = true), host)?;
+        let described = self.describe_with(sql, Extent::Statement, &Parameters::default(), host);
+        self.guarded(|session, _| Ok(session.is_unasked = false), host)?;
+        described
+    }
+
     /// Gives a setting of the session or its database a value, as SET does.
     ///
     /// ```

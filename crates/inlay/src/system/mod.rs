@@ -10,6 +10,7 @@ mod gather;
 mod machine;
 pub(crate) mod names;
 mod resident;
+mod roles;
 mod secrets;
 mod storage_info;
 mod tables;
@@ -204,5 +205,5 @@ pub(crate) fn entry(names: &Names<'_>, key: &str) -> Option<(String, CatalogEntr
 
 /// Schema, name and text of each view of the system.
 pub(crate) fn all_views() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
-    views::VIEWS.iter().map(|(schema, name, sql)| (*schema, *name, *sql))
+    views::VIEWS.iter().chain(roles::VIEWS).map(|(schema, name, sql)| (*schema, *name, *sql))
 }
