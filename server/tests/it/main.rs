@@ -5,4 +5,5 @@ mod clients;
 mod http;
 mod http_sessions;
 mod postgres;
+mod roles;
 mod support;

@@ -62,10 +62,12 @@ pub(super) struct Aim {
 /// Functions in FROM that reach nothing but the database, and show no values of others.
 const PLAIN_FUNCTIONS: [&str; 6] =
     ["range", "generate_series", "repeat", "repeat_row", "pg_timezone_names", "checkpoint"];
+/// Shows the least and greatest values of columns.
+const STORAGE_INFO: &str = "pragma_storage_info";
 /// Those of the system that say more than names, and what one has to be in to read them; a superuser alone where that is nothing.
 const SYSTEM_FUNCTIONS: [(&str, Option<&str>); 7] = [
     ("secrets", None),
-    ("storage_info", None),
+    (STORAGE_INFO, None),
     ("resident", Some("pg_monitor")),
     ("memory", Some("pg_monitor")),
     ("resources", Some("pg_monitor")),
@@ -233,7 +235,7 @@ impl Binder<'_> {
         if PLAIN_FUNCTIONS.contains(&name.as_str()) {
             return Ok(());
         }
-        if name.starts_with("inlay_") || name.starts_with("duckdb_") || name == "storage_info" {
+        if name.starts_with("inlay_") || name.starts_with("duckdb_") || name == STORAGE_INFO {
             return self.ask_system_table(&name, pos);
         }
         let path = args.first().map_or_else(String::new, ToString::to_string);

@@ -13,6 +13,9 @@ use sqlparser::tokenizer::Token;
 /// Privileges of PostgreSQL and MySQL that say nothing here.
 const UNKNOWN: &str = "no effect: there is nothing here that this privilege is about";
 
+/// A word that may have NO before it, and what it is about.
+type Switch = (&'static str, fn(&mut RoleOptions) -> &mut Option<bool>);
+
 fn of_role(statement: RoleStatement) -> StatementKind {
     StatementKind::Object(Box::new(ObjectStatement::Role(statement)))
 }
@@ -66,6 +69,7 @@ impl Reader<'_> {
         while !self.word("role") {
             self.parser.next_token();
         }
+        self.word("to");
         if self.word("none") {
             return Ok(RoleStatement::SetRole { name: None });
         }
@@ -177,7 +181,7 @@ impl Reader<'_> {
         if PASSED.iter().any(|word| self.word(word)) {
             return Ok(());
         }
-        let switches: [(&str, fn(&mut RoleOptions) -> &mut Option<bool>); 3] = [
+        let switches: [Switch; 3] = [
             ("login", |options| &mut options.login),
             ("superuser", |options| &mut options.superuser),
             ("createrole", |options| &mut options.create_role),

@@ -55,9 +55,18 @@ impl Connection {
 
     /// As [`Connection::describe_with`], whatever may be read: who may put rows into a table need not see any.
     pub(super) fn describe_unasked(&self, sql: &str, host: Option<&Arc<dyn Host>>) -> Result<Described> {
-        self.guarded(|session, _| Ok(session.is_unasked = true), host)?;
+        let unasked = |is_unasked: bool| {
+            self.guarded(
+                |session, _| {
+                    session.is_unasked = is_unasked;
+                    Ok(())
+                },
+                host,
+            )
+        };
+        unasked(true)?;
         let described = self.describe_with(sql, Extent::Statement, &Parameters::default(), host);
-        self.guarded(|session, _| Ok(session.is_unasked = false), host)?;
+        unasked(false)?;
         described
     }
 

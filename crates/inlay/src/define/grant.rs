@@ -40,6 +40,7 @@ impl Run<'_> {
                     }
                 };
                 for role in &grant.roles {
+                    refer_to_role(&transaction, role);
                     let right = (*privilege, column.clone(), role.clone());
                     match grant.is_granted {
                         true => give_right(&transaction, subject, &right, grant.option, &grantor)?,
@@ -71,6 +72,7 @@ impl Run<'_> {
 
     /// An owner of an object and of the sequences of its columns.
     fn set_owners(&self, transaction: &Transaction, subject: Subject, role: &str) -> Result<()> {
+        refer_to_role(transaction, role);
         set_owner(transaction, subject, role)?;
         let Some(id) = subject.object() else { return Ok(()) };
         let state = transaction.state();
@@ -122,6 +124,13 @@ impl Run<'_> {
             revoke_all(&transaction, &rights, role)?;
         }
         Ok(())
+    }
+}
+
+/// Makes a conflict with who drops a role at the same time.
+pub(super) fn refer_to_role(transaction: &Transaction, role: &str) {
+    if let Some(found) = transaction.state().definition(DefinitionKind::Role, role) {
+        transaction.refer_to(found.id);
     }
 }
 

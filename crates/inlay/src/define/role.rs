@@ -202,6 +202,7 @@ impl Run<'_> {
             let message = format!("role \"{member}\" would be in itself by role \"{to}\"");
             return Err(Error::bind(message));
         }
+        super::grant::refer_to_role(&transaction, to);
         let mut role = self.role_of(&transaction, member)?;
         let known = role.is_in.iter_mut().find(|known| known.role == to);
         match (known, is_granted) {

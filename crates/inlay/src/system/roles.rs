@@ -379,8 +379,8 @@ pub(super) const MACROS: &[(&str, &str)] = &[
     ),
     (
         "has_database_privilege",
-        "(d, p) AS inlay_has_privilege(current_user, ['database'], d, '', replace(upper(p), 'TEMP', 'TEMPORARY')),
-         (u, d, p) AS inlay_has_privilege(u, ['database'], d, '', replace(upper(p), 'TEMP', 'TEMPORARY'))",
+        "(d, p) AS inlay_has_privilege(current_user, ['database'], d, '', replace(replace(upper(p), 'TEMPORARY', 'TEMP'), 'TEMP', 'TEMPORARY')),
+         (u, d, p) AS inlay_has_privilege(u, ['database'], d, '', replace(replace(upper(p), 'TEMPORARY', 'TEMP'), 'TEMP', 'TEMPORARY'))",
     ),
     (
         "has_sequence_privilege",
