@@ -49,6 +49,8 @@ pub struct Served {
 
 /// What is known of a session from outside of it.
 struct Listed {
+    /// As whom it acts, if that is a role of the file.
+    role: Option<String>,
     secret: [u8; 4],
     connection: Connection,
 }
@@ -85,6 +87,7 @@ impl Served {
             connection.execute("SET enable_external_access = false")?;
         }
         let names = names_of(&connection)?;
+        users.know_roles(&database);
         Ok(Arc::new(Self {
             database,
             names,
@@ -147,8 +150,8 @@ impl Served {
         Ok(bytes)
     }
 
-    /// A session in the database of a name, or in the first one.
-    pub async fn session(self: &Arc<Self>, database: Option<&str>) -> Result<Session> {
+    /// A session in the database of a name, or in the first one; as the role of the file that has the user's name, or else as who opens it.
+    pub async fn session(self: &Arc<Self>, database: Option<&str>, user: Option<&str>) -> Result<Session> {
         let name = match database {
             Some(wanted) => {
                 let known = self.names.iter().find(|name| *name == wanted);
@@ -161,9 +164,16 @@ impl Served {
             Error::Locked { message: "too many sessions are open".to_string() }
                 .with_hint("--max-connections of inlay serve says how many may be")
         })?;
-        let connection = self.database.connect();
+        let role = match user.map(str::to_lowercase) {
+            Some(user) if self.database.has_role(&user)? => Some(user),
+            _ => None,
+        };
+        let connection = match &role {
+            Some(role) => self.database.connect_as(role)?,
+            None => self.database.connect(),
+        };
         let secret = self.random()?;
-        let number = self.list(&connection, secret)?;
+        let number = self.list(&connection, secret, role)?;
         let session = Session::new(connection, Arc::clone(self), number, secret, place);
         count(&self.metrics.sessions, 1);
         if let Some(name) = name {
@@ -177,12 +187,22 @@ impl Served {
     }
 
     /// Gives a session a number that no other one has. Numbers say nothing of how many there were.
-    fn list(&self, connection: &Connection, secret: [u8; 4]) -> Result<u32> {
+    fn list(&self, connection: &Connection, secret: [u8; 4], role: Option<String>) -> Result<u32> {
+        let most = role.as_ref().map_or(Ok(None), |role| self.database.login(role))?;
+        let most = most.and_then(|login| login.connections);
         let mut sessions = self.sessions.lock();
+        let own = sessions.values().filter(|listed| listed.role.is_some() && listed.role == role).count();
+        if let (Some(most), Some(role)) = (most, &role)
+            && own >= most as usize
+        {
+            count(&self.metrics.refused, 1);
+            let message = format!("too many sessions of role \"{role}\" are open");
+            return Err(Error::Locked { message }.with_hint("its CONNECTION LIMIT says how many may be"));
+        }
         loop {
             let number = u32::from_be_bytes(self.random()?) >> 1;
             if number != 0 && !sessions.contains_key(&number) {
-                sessions.insert(number, Listed { secret, connection: connection.clone() });
+                sessions.insert(number, Listed { role, secret, connection: connection.clone() });
                 return Ok(number);
             }
         }

@@ -6,13 +6,14 @@
 use crate::served::same;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use inlay::{Error, Result};
+use inlay::{Database, Error, Result};
 use parking_lot::Mutex;
 use ring::rand::{SecureRandom, SystemRandom};
 use ring::{digest, hmac, pbkdf2};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::num::NonZeroU32;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// Rounds of PBKDF2, as PostgreSQL has them.
@@ -39,8 +40,10 @@ pub struct Verifier {
 
 /// See the module documentation.
 pub struct Users {
-    /// Absent where whoever reaches the address may come.
+    /// Those of the password file; absent without one.
     verifiers: Option<HashMap<String, Verifier>>,
+    /// Has the roles of the served file.
+    roles: OnceLock<Database>,
     /// Of which the salts of names are made that nobody has.
     secret: Key,
     failures: Mutex<HashMap<IpAddr, (u32, Instant)>>,
@@ -103,7 +106,13 @@ impl Users {
         SystemRandom::new()
             .fill(&mut secret)
             .map_err(|_| Error::internal("the system gives no random numbers"))?;
-        Ok(Self { verifiers, secret, failures: Mutex::default(), proven: Mutex::default() })
+        Ok(Self {
+            verifiers,
+            roles: OnceLock::new(),
+            secret,
+            failures: Mutex::default(),
+            proven: Mutex::default(),
+        })
     }
 
     /// Reads lines `NAME:PASSWORD` or `NAME:VERIFIER`. Lines that are empty or begin with `#` say nothing.
@@ -158,15 +167,41 @@ impl Users {
         Self::read(&std::fs::read_to_string(path).map_err(io)?)
     }
 
-    /// Whether passwords are asked for.
+    /// Lets roles of a database come, too.
+    pub fn know_roles(&self, database: &Database) {
+        let _ = self.roles.set(database.clone());
+    }
+
+    /// Whether passwords are asked for: where there is a password file, and from the first role on.
     pub fn asks(&self) -> bool {
         self.verifiers.is_some()
+            || self.roles.get().is_some_and(|database| database.has_roles().unwrap_or(true))
+    }
+
+    /// The name of who has a token, if it holds.
+    pub fn role_of_token(&self, token: &str) -> Option<String> {
+        self.roles.get()?.login_of_token(token).ok()?.map(|login| login.role)
+    }
+
+    /// What proves the password of a name that somebody has.
+    fn known_verifier(&self, name: &str) -> Option<Verifier> {
+        // A role of the file goes before a line of that name: as it its sessions act.
+        let role = self.roles.get().filter(|database| database.has_role(name).unwrap_or(true));
+        match role {
+            Some(database) => Verifier::read(&database.login(name).ok()??.verifier?),
+            None => self.verifiers.as_ref()?.get(name).cloned(),
+        }
+    }
+
+    /// What a password is, with the secret and what proves it now.
+    fn proof(&self, verifier: &Verifier, password: &str) -> Key {
+        hmac_of(&self.secret, &[&verifier.stored_key, password.as_bytes()].concat())
     }
 
     /// What proves the password of a name, and whether anybody has the name.
     fn verifier(&self, name: &str) -> (Verifier, bool) {
-        match self.verifiers.as_ref().and_then(|known| known.get(name)) {
-            Some(verifier) => (verifier.clone(), true),
+        match self.known_verifier(name) {
+            Some(verifier) => (verifier, true),
             None => {
                 let salt = hmac_of(&self.secret, name.as_bytes());
                 let nothing = Verifier {
@@ -194,15 +229,17 @@ impl Users {
         let (verifier, is_known) = self.verifier(name);
         let is_right = verifier.proves(password) && is_known;
         if is_right {
-            self.proven.lock().insert(name.to_string(), hmac_of(&self.secret, password.as_bytes()));
+            self.proven.lock().insert(name.to_string(), self.proof(&verifier, password));
         }
         is_right
     }
 
-    /// Whether this very password was right before.
+    /// Whether this very password was right before, and is what it was.
     pub fn was_proven(&self, name: &str, password: &str) -> bool {
         let known = self.proven.lock().get(name).copied();
-        known.is_some_and(|known| same(&known, &hmac_of(&self.secret, password.as_bytes())))
+        let Some(known) = known else { return false };
+        let verifier = self.known_verifier(name);
+        verifier.is_some_and(|verifier| same(&known, &self.proof(&verifier, password)))
     }
 
     /// That somebody at an address tries a password, and how long that has to wait. It counts as a failure until it succeeded, so that many at once

@@ -108,7 +108,9 @@ impl Writer<'_> {
             Some(max) => {
                 let fails = failure(&format!("a number is out of range for the type {ty}"));
                 let limit = format!("CAST('{max}' AS DECIMAL(20,0))");
-                format!("CASE WHEN ({text}) < 0 OR ({text}) > {limit} THEN {fails} ELSE CAST({text} AS {spark}) END")
+                format!(
+                    "CASE WHEN ({text}) < 0 OR ({text}) > {limit} THEN {fails} ELSE CAST({text} AS {spark}) END"
+                )
             }
         }
     }

@@ -56,8 +56,11 @@ impl Writer<'_> {
                 let ty = input.ty();
                 self.comparable(&ty);
                 let nulls = list.has_null().then_some(Value::Null);
-                let items: Vec<String> =
-                    list.iter().chain(nulls).map(|value| self.literal(&value, &ty, Place::default())).collect();
+                let items: Vec<String> = list
+                    .iter()
+                    .chain(nulls)
+                    .map(|value| self.literal(&value, &ty, Place::default()))
+                    .collect();
                 format!("{} IN ({})", self.operand(input), items.join(", "))
             }
             Expr::Case { branches, otherwise, .. } => {
@@ -118,7 +121,9 @@ impl Writer<'_> {
                 self.expr(&body)
             }
             LambdaKind::Transform | LambdaKind::Filter => {
-                let Some(list) = lambda.args.first() else { return self.refuse("a lambda without a list", place) };
+                let Some(list) = lambda.args.first() else {
+                    return self.refuse("a lambda without a list", place);
+                };
                 let list = self.expr(list);
                 let mut body = lambda.body.clone();
                 body.substitute(&captured(lambda, 1).collect());
@@ -126,7 +131,11 @@ impl Writer<'_> {
                 for (position, parameter) in lambda.parameters.iter().enumerate() {
                     let written = format!("l{}", parameter.0);
                     // Spark counts elements from 0.
-                    let read = if position == 1 { format!("CAST({written} + 1 AS BIGINT)") } else { written.clone() };
+                    let read = if position == 1 {
+                        format!("CAST({written} + 1 AS BIGINT)")
+                    } else {
+                        written.clone()
+                    };
                     self.parameters.insert(*parameter, read);
                     names.push(written);
                 }

@@ -100,7 +100,11 @@ impl Writer<'_> {
             Value::TimestampTz(at) => {
                 let mut out = String::new();
                 write_timestamp(&mut out, *at);
-                if is_plain(&out) { format!("TIMESTAMP_LTZ'{out}+00:00'") } else { self.moment("", out, place) }
+                if is_plain(&out) {
+                    format!("TIMESTAMP_LTZ'{out}+00:00'")
+                } else {
+                    self.moment("", out, place)
+                }
             }
             Value::List { element, values } | Value::Array { element, values } => {
                 let spark = self.type_text(ty, place);

@@ -13,7 +13,7 @@
 use crate::connection::Connection;
 use crate::database::Database;
 use crate::execute::Run;
-use crate::session::{Nested, OpenTransaction, Session};
+use crate::session::{Nested, OpenTransaction, Session, Who};
 use crate::settings::SessionSettings;
 use crate::transactions::{SessionNames, Transactions};
 use inlay_exec::Team;
@@ -43,6 +43,7 @@ struct Seen {
     connection: u64,
     transaction: u64,
     depth: usize,
+    who: Option<Arc<Who>>,
 }
 
 /// Ends what functions may ask when the statement does.
@@ -69,6 +70,7 @@ impl<'a> Run<'a> {
             team: Arc::clone(&session.team),
             names: session.names.clone(),
             variables: Arc::clone(&session.variables),
+            who: session.who.clone(),
             transactions: Arc::clone(&self.transactions),
             random: Arc::clone(&session.random),
             began: self.now(),
@@ -121,6 +123,7 @@ pub fn calling(function: &str) -> Result<Connection> {
         random: Arc::clone(&seen.random),
         variables: Arc::clone(&seen.variables),
         nested: Some(nested),
+        who: seen.who.clone(),
         ..Session::new(seen.settings.clone(), Arc::clone(&seen.team))
     };
     Ok(Connection::of_session(seen.database.clone(), session))

@@ -2,6 +2,7 @@
 //! its tag is, what it may change, and whether it only reads.
 
 use inlay_sql::parser::ast::object::{DroppedKind, ObjectStatement, RenamedKind};
+use inlay_sql::parser::ast::role::{GrantObject, RoleStatement};
 use inlay_sql::parser::ast::{ObjectKind, StatementKind};
 
 /// What a statement may do to what others see.
@@ -109,6 +110,17 @@ commands! {
     AlterSchema = "ALTER SCHEMA", "ALTER", Definition;
     AlterType = "ALTER TYPE", "ALTER", Definition;
     AlterMacro = "ALTER MACRO", "ALTER", Definition;
+    CreateRole = "CREATE ROLE", "CREATE", Definition;
+    AlterRole = "ALTER ROLE", "ALTER", Definition;
+    DropRole = "DROP ROLE", "DROP", Definition;
+    Grant = "GRANT", "ALTER", Definition;
+    Revoke = "REVOKE", "ALTER", Definition;
+    GrantRole = "GRANT ROLE", "ALTER", Definition;
+    RevokeRole = "REVOKE ROLE", "ALTER", Definition;
+    ReassignOwned = "REASSIGN OWNED", "ALTER", Definition;
+    DropOwned = "DROP OWNED", "DROP", Definition;
+    CreateToken = "CREATE TOKEN", "CREATE", Definition;
+    DropToken = "DROP TOKEN", "DROP", Definition;
     Comment = "COMMENT", "ALTER", Definition;
     Refresh = "REFRESH MATERIALIZED VIEW", "CALL", Change;
     Begin = "BEGIN", "TRANSACTION", Transaction;
@@ -225,11 +237,38 @@ impl Command {
                 RenamedKind::Macro | RenamedKind::TableMacro => Self::AlterMacro,
                 RenamedKind::Index => Self::AlterIndex,
             },
+            ObjectStatement::Role(role) => Self::of_role(role),
             ObjectStatement::AlterType { .. } => Self::AlterType,
             ObjectStatement::Prepare { .. } => Self::Prepare,
             ObjectStatement::Execute { .. } => Self::Execute,
             ObjectStatement::Deallocate { .. } => Self::Deallocate,
             ObjectStatement::SetVariable { .. } => Self::SetVariable,
+        }
+    }
+
+    fn of_role(role: &RoleStatement) -> Self {
+        match role {
+            RoleStatement::Create { .. } => Self::CreateRole,
+            RoleStatement::Alter { .. } | RoleStatement::Rename { .. } => Self::AlterRole,
+            RoleStatement::Drop { .. } => Self::DropRole,
+            RoleStatement::Grant(grant) if grant.is_granted => Self::Grant,
+            RoleStatement::Grant(_) => Self::Revoke,
+            RoleStatement::Members { is_granted: true, .. } => Self::GrantRole,
+            RoleStatement::Members { .. } => Self::RevokeRole,
+            RoleStatement::Owner { object, .. } => match object {
+                GrantObject::Table => Self::AlterTable,
+                GrantObject::Index => Self::AlterIndex,
+                GrantObject::Sequence => Self::AlterSequence,
+                GrantObject::Schema => Self::AlterSchema,
+                GrantObject::Type => Self::AlterType,
+                GrantObject::Function => Self::AlterMacro,
+                GrantObject::Database => Self::Grant,
+            },
+            RoleStatement::SetRole { .. } => Self::Set,
+            RoleStatement::Reassign { .. } => Self::ReassignOwned,
+            RoleStatement::DropOwned { .. } => Self::DropOwned,
+            RoleStatement::CreateToken { .. } => Self::CreateToken,
+            RoleStatement::DropToken { .. } => Self::DropToken,
         }
     }
 

@@ -27,6 +27,7 @@ use crate::result::QueryResult;
 use crate::settings::{HostSettings, SessionSettings};
 use crate::transactions::{ModesExt, Transactions};
 use inlay_catalog::TableSource;
+use inlay_catalog::rights::SUPERUSER;
 use inlay_exec::{Priority, PriorityCell, Progress, QueryProgress, Team};
 use inlay_sql::parser::ast;
 use inlay_sql::with_statement_stack;
@@ -40,7 +41,7 @@ use std::time::Duration;
 pub use crate::database::SessionInfo;
 pub use crate::host::{Entered, Host, HostScope, HostTable, Parameters, interrupt_of};
 use crate::host::{caught, check_parameter_count, in_order, poll_of, takes_parameters};
-use crate::session::{Nested, OpenTransaction, Session, Text};
+use crate::session::{Nested, OpenTransaction, Session, Text, Who};
 use cursor::{Cursor, FIRST_BYTES};
 pub use described::Described;
 pub use pending::Pending;
@@ -97,6 +98,8 @@ struct Shared {
     /// Whether BEGIN opened a transaction, as of the end of the last statement.
     has_transaction: AtomicBool,
     nested: Option<Arc<Nested>>,
+    /// Who came, if it was not who opens the file.
+    login: Option<Arc<Who>>,
     /// The session's number.
     id: u64,
     /// What it runs now.
@@ -122,7 +125,23 @@ impl Shared {
 impl Database {
     /// A connection of its own, with its own settings and transaction.
     pub fn connect(&self) -> Connection {
-        Connection::new(self.clone(), self.first_settings())
+        Connection::new(self.clone(), self.first_settings(), None)
+    }
+
+    /// A connection of its own, as a role of the file: it may what the role may. See [`crate::Login`].
+    pub fn connect_as(&self, role: &str) -> Result<Connection> {
+        let role = role.to_lowercase();
+        let who = match role.as_str() {
+            SUPERUSER => None,
+            _ if self.has_role(&role)? => {
+                Some(Arc::new(Who { login: role.as_str().into(), current: role.into() }))
+            }
+            _ => {
+                let message = format!("role \"{role}\" does not exist");
+                return Err(Error::invalid_argument(message).with_hint("CREATE ROLE makes it"));
+            }
+        };
+        Ok(Connection::new(self.clone(), self.first_settings(), who))
     }
 }
 
@@ -131,7 +150,7 @@ impl Database {
 pub struct Connection(Arc<Shared>);
 
 impl Connection {
-    pub(crate) fn new(database: Database, settings: SessionSettings) -> Self {
+    pub(crate) fn new(database: Database, settings: SessionSettings, who: Option<Arc<Who>>) -> Self {
         let id = database.next_id();
         let progress: Arc<QueryProgress> = Arc::default();
         let mut settings = settings;
@@ -139,7 +158,7 @@ impl Connection {
         settings.host = settings.host.apart();
         let priority = settings.priority.clone();
         let team = Arc::new(Team::new(Arc::clone(database.pool()), priority));
-        let session = Session { id, progress, ..Session::new(settings, team) };
+        let session = Session { id, progress, who, ..Session::new(settings, team) };
         Self::of_session(database, session)
     }
 
@@ -156,6 +175,7 @@ impl Connection {
             closed: AtomicBool::new(false),
             has_transaction: AtomicBool::new(session.transaction.is_some()),
             nested: session.nested.clone(),
+            login: session.who.clone(),
             id: session.id,
             running: Mutex::default(),
             session: Mutex::new(session),
@@ -167,10 +187,11 @@ impl Connection {
         Self(shared)
     }
 
-    /// A new session of the same database.
+    /// A new session of the same database, as who came by this one.
     pub fn cursor(&self) -> Result<Connection> {
         self.check_open()?;
-        Ok(self.database()?.connect())
+        let database = self.database()?;
+        Ok(Self::new(database.clone(), database.first_settings(), self.0.login.clone()))
     }
 
     /// The database, unless the session is closed.

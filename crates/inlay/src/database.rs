@@ -15,16 +15,17 @@ use crate::settings::{self, DatabaseSettings, SessionSettings};
 use crate::table_rows::{Lender, Lent};
 use crate::text::same_name;
 use inlay_catalog::access::GuardedDisk;
+use inlay_catalog::rights::Rights;
 use inlay_catalog::{TableFunction, TableSource};
 use inlay_exec::{Progress, WorkerPool, Workers};
 use inlay_formats::host::HostFiles;
 use inlay_storage::io::{Disk, FileIdentity, RealDisk};
 use inlay_storage::resident::Residents;
-use inlay_storage::store::{AccessMode, Store, StoreOptions};
+use inlay_storage::store::{AccessMode, CatalogMark, State, Store, StoreOptions};
 use inlay_types::process::process_id;
 use inlay_types::{Error, MemoryBudget, Result, Value};
 use parking_lot::{Mutex, RwLock};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Weak};
@@ -64,7 +65,12 @@ struct Shared {
     lent: Mutex<Vec<Weak<dyn Lent>>>,
     /// Its sessions.
     listed: Mutex<Vec<Weak<dyn Listed>>>,
+    /// What the last states said of roles.
+    rights: Mutex<VecDeque<(Arc<CatalogMark>, Arc<Rights>)>>,
 }
+
+/// States of which it is remembered what they say of roles.
+const RIGHTS_MAX: usize = 16;
 
 /// A session of a database, as [`Database::sessions`] saw it.
 ///
@@ -277,6 +283,7 @@ impl Database {
             residents,
             lent: Mutex::default(),
             listed: Mutex::default(),
+            rights: Mutex::default(),
         })))
     }
 
@@ -369,6 +376,26 @@ impl Database {
     /// The host's object of a name: what the session registered, or the last that another one did.
     pub(crate) fn registered(&self, name: &str, session: u64) -> Option<Arc<dyn TableSource>> {
         self.0.registered.read().get(name, session)
+    }
+
+    /// Whether a session registered an object under a name itself.
+    pub(crate) fn is_registered_by(&self, name: &str, session: u64) -> bool {
+        self.0.registered.read().is_own(name, session)
+    }
+
+    /// What a state says of roles and rights, made once for as long as its definitions are the same.
+    pub(crate) fn rights_of(&self, state: &State) -> Result<Arc<Rights>> {
+        let found = |known: &(Arc<CatalogMark>, Arc<Rights>)| Arc::ptr_eq(&known.0, state.catalog());
+        if let Some((_, rights)) = self.0.rights.lock().iter().find(|known| found(known)) {
+            return Ok(Arc::clone(rights));
+        }
+        let made = (Arc::clone(state.catalog()), Arc::new(Rights::of(state)?));
+        let mut kept = self.0.rights.lock();
+        if kept.len() == RIGHTS_MAX {
+            kept.pop_front();
+        }
+        kept.push_back(made.clone());
+        Ok(made.1)
     }
 
     /// The host's objects by lower-case name, as a session sees them.

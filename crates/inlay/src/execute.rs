@@ -83,6 +83,7 @@ pub(crate) fn statement(
         nested.check(statement)?;
     }
     session.query = database.next_id();
+    session.note_rights(database)?;
     let limits = Limits::new(database.budget().clone(), given.interrupt.clone());
     limits::with(limits, || retried(database, session, statement, given))
 }
@@ -292,7 +293,8 @@ impl Run<'_> {
             let value = settings::get(name, self.database.settings(), &self.session.settings);
             value.is_some_and(|value| value.to_string().eq_ignore_ascii_case("true"))
         };
-        let sees_variables = self.database.settings().access().ask(Door::HostVariables).is_ok();
+        let sees_variables =
+            self.session.who.is_none() && self.database.settings().access().ask(Door::HostVariables).is_ok();
         let scope =
             match (sees_variables && is_on("python_enable_replacements"), is_on("python_scan_all_frames")) {
                 (false, _) => HostScope::Given,
@@ -349,6 +351,7 @@ impl Run<'_> {
     ) -> Result<T> {
         let session = &names.settings;
         let setting = |name: &str| names.setting(name);
+        let asking = self.asking(names)?;
         let run = |query: Query| {
             names.asked.store(true, Ordering::Relaxed);
             let (_, batches) = self.batches(query)?;
@@ -375,6 +378,7 @@ impl Run<'_> {
             setting: &setting,
             run: Some(&run),
             slots,
+            rights: asking.as_ref().map(|asking| asking as &dyn binder::Rights),
         })
     }
 
@@ -416,6 +420,10 @@ impl Run<'_> {
     }
 
     pub(crate) fn bound(&mut self, statement: Statement) -> Result<QueryResult> {
+        self.owned(statement, Self::carried_out)
+    }
+
+    fn carried_out(&mut self, statement: Statement) -> Result<QueryResult> {
         match statement {
             Statement::Query(query) => self.answer(query),
             Statement::Explain { statement, analyze, format } => self.explain(*statement, analyze, format),
@@ -494,6 +502,9 @@ impl Run<'_> {
     fn set(&mut self, name: &str, value: Option<&Value>) -> Result<QueryResult> {
         if matches!(name, "schema" | "search_path") {
             return self.set_search_path(value);
+        }
+        if settings::is_of_database(name) {
+            self.ask_superuser(&format!("set {name}, which holds for everybody"))?;
         }
         settings::set(name, value, self.database.settings(), &mut self.session.settings)?;
         let options = self.database.settings().store_options();

@@ -55,6 +55,7 @@ pub mod render;
 mod resources;
 mod rest;
 pub mod result;
+mod rights;
 mod session;
 pub mod settings;
 pub mod sql;
@@ -105,6 +106,7 @@ pub use inlay_types::{Error, FromValue, Result, Value};
 pub use profile::Profile;
 pub use rest::{Rest, arrow_arrays};
 pub use result::{HostColumn, QueryResult, ResultKind, Row};
+pub use rights::Login;
 pub use system::{is_reserved, keyword_names};
 pub use tables::Tables;
 

@@ -68,6 +68,12 @@ impl Registered {
         seen_by(self.0.get(&name.to_lowercase())?, session).map(|(_, source)| Arc::clone(source))
     }
 
+    /// Whether a session has an object of a name itself.
+    pub fn is_own(&self, name: &str, session: u64) -> bool {
+        let entries = self.0.get(&name.to_lowercase());
+        entries.is_some_and(|entries| entries.iter().any(|(owner, _)| *owner == session))
+    }
+
     /// All names and what they mean to a session.
     pub fn all(&self, session: u64) -> Vec<(String, Arc<dyn TableSource>)> {
         let seen = |(name, entries): (&String, &Vec<Entry>)| {

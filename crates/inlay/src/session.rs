@@ -1,6 +1,7 @@
 //! What belongs to one connection: its settings, names, transaction, variables, and the texts that it ran last.
 
 use crate::command::only_reads;
+use crate::database::Database;
 use crate::profile::Profile;
 use crate::settings::SessionSettings;
 use crate::text::same_name;
@@ -9,6 +10,7 @@ use inlay_exec::{PriorityCell, QueryProgress, Team, WorkerPool};
 use inlay_kernels::random::Randomness;
 use inlay_sql::parser::ast;
 use inlay_sql::parser::ast::Statement;
+use inlay_sql::parser::ast::role::RoleStatement;
 use inlay_sql::plan::statement::TransactionModes;
 use inlay_storage::Deferral;
 use inlay_types::interrupt::InterruptPoll;
@@ -57,6 +59,12 @@ pub(crate) struct Session {
     pub generation: u64,
     /// Statements that kept plans carried out.
     pub kept_runs: AtomicU64,
+    /// As whom it asks; absent for who opens the file.
+    pub who: Option<Arc<Who>>,
+    /// What told the rights that its plans were bound with.
+    pub rights_seen: u64,
+    /// While nothing but names is looked up for a host.
+    pub is_unasked: bool,
     /// The call that it reads for, if it is one inside of a function.
     pub nested: Option<Arc<Nested>>,
 }
@@ -80,8 +88,29 @@ impl Session {
             texts: Texts::default(),
             generation: 0,
             kept_runs: AtomicU64::new(0),
+            who: None,
+            rights_seen: 0,
+            is_unasked: false,
             nested: None,
         }
+    }
+
+    /// Forgets what it kept, if roles may something else by now.
+    pub fn note_rights(&mut self, database: &Database) -> Result<()> {
+        if self.who.is_none() {
+            return Ok(());
+        }
+        let mut seen = 0u64;
+        for name in database.database_names() {
+            if let Some(attached) = database.attached(&name) {
+                let number = database.rights_of(&attached.store.state())?.number();
+                seen = seen.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(number);
+            }
+        }
+        if std::mem::replace(&mut self.rights_seen, seen) != seen {
+            self.generation += 1;
+        }
+        Ok(())
     }
 
     /// What is left of one that was closed.
@@ -89,6 +118,15 @@ impl Session {
         let nobody = Team::new(Arc::new(WorkerPool::new(1)), PriorityCell::default());
         Self::new(SessionSettings::default(), Arc::new(nobody))
     }
+}
+
+/// As whom a session asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Who {
+    /// Who came.
+    pub login: Arc<str>,
+    /// By SET ROLE, or who came.
+    pub current: Arc<str>,
 }
 
 /// What was begun with BEGIN.
@@ -179,6 +217,29 @@ impl Text {
     }
 }
 
+impl Text {
+    /// Whether a statement of it says a password, which is kept nowhere.
+    pub fn has_password(&self) -> bool {
+        self.statements.iter().any(|statement| says_password(&statement.kind))
+    }
+
+    /// The text, for lists of what runs.
+    pub fn shown(&self) -> &str {
+        if self.has_password() { "CREATE or ALTER ROLE with a PASSWORD" } else { &self.sql }
+    }
+}
+
+fn says_password(kind: &ast::StatementKind) -> bool {
+    let ast::StatementKind::Object(object) = kind else { return false };
+    match &**object {
+        ast::ObjectStatement::Role(
+            RoleStatement::Create { options, .. } | RoleStatement::Alter { options, .. },
+        ) => options.password.is_some(),
+        ast::ObjectStatement::Prepare { statement, .. } => says_password(&statement.kind),
+        _ => false,
+    }
+}
+
 /// A text of so many bytes may have so many statements that their memory counts.
 const LONG_TEXT: usize = 1 << 14;
 
@@ -199,7 +260,7 @@ impl Texts {
             }
         }
         let text = Text::parse(sql, false, budget)?;
-        if sql.len() <= TEXT_BYTES_MAX / 4 {
+        if sql.len() <= TEXT_BYTES_MAX / 4 && !text.has_password() {
             let mut bytes: usize = self.0.iter().map(|text| text.sql.len()).sum::<usize>() + sql.len();
             while bytes > TEXT_BYTES_MAX || self.0.len() == TEXTS_MAX {
                 bytes -= self.0.remove(0).sql.len();

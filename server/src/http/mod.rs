@@ -170,6 +170,14 @@ async fn is_allowed(State(door): State<Door>, mut request: Request, next: Next) 
         request.extensions_mut().insert(Who(None));
         return next.run(request).await;
     }
+    if let Some(token) = bearer(request.headers()) {
+        // 256 random bits are not guessed, so that nobody has to wait.
+        if let Some(role) = served.users.role_of_token(token) {
+            request.extensions_mut().insert(Who(Some(role)));
+            return next.run(request).await;
+        }
+        tokio::time::sleep(served.users.tries(address.ip())).await;
+    }
     let given = credentials(request.headers());
     let is_script = request.headers().get("sec-fetch-dest").is_some_and(|dest| dest == "empty");
     if let Some((name, password)) = given {
@@ -201,6 +209,12 @@ async fn is_allowed(State(door): State<Door>, mut request: Request, next: Next) 
         response.headers_mut().insert(WWW_AUTHENTICATE, how);
     }
     response
+}
+
+/// The token of a request.
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, token) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
 fn credentials(headers: &HeaderMap) -> Option<(String, String)> {

@@ -135,6 +135,7 @@ fn decoded(text: &str) -> std::result::Result<String, Failure> {
 pub async fn read(
     State(door): State<Door>,
     RawQuery(pairs): RawQuery,
+    who: Extension<Who>,
     headers: HeaderMap,
 ) -> std::result::Result<Response, Failure> {
     let asked = Asked::read(pairs_of(pairs.as_deref())?)?;
@@ -144,7 +145,7 @@ pub async fn read(
     let Some(text) = asked.query.clone() else {
         return Err(wrong("a query is missing: GET /query?query=SELECT+1, or POST it"));
     };
-    let session = Lease::own(&door, asked.database.as_deref()).await?;
+    let session = Lease::own(&door, &who, asked.database.as_deref()).await?;
     run(door, session, asked, text, true).await
 }
 

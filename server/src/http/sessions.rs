@@ -98,8 +98,8 @@ impl Deref for Lease {
 
 impl Lease {
     /// A session of the request's own, and a statement without a name.
-    pub async fn own(door: &Door, database: Option<&str>) -> Result<Self, Failure> {
-        Ok(Self { held: Held::Own(open(door, database).await?), _listed: None })
+    pub async fn own(door: &Door, who: &Who, database: Option<&str>) -> Result<Self, Failure> {
+        Ok(Self { held: Held::Own(open(door, who, database).await?), _listed: None })
     }
 
     /// What the headers of a request want: the session that they name, or a new one in `database`; and the statement's name.
@@ -156,7 +156,7 @@ fn gone() -> Failure {
 
 async fn held(door: &Door, who: &Who, headers: &HeaderMap, database: Option<&str>) -> Result<Held, Failure> {
     let Some(name) = text_of(headers, SESSION)? else {
-        return Ok(Held::Own(open(door, database).await?));
+        return Ok(Held::Own(open(door, who, database).await?));
     };
     if database.is_some() {
         let message = "a session is in a database already: USE changes it";
@@ -175,8 +175,8 @@ async fn held(door: &Door, who: &Who, headers: &HeaderMap, database: Option<&str
     if is_there { Ok(Held::Named(turn)) } else { Err(gone()) }
 }
 
-async fn open(door: &Door, database: Option<&str>) -> Result<Session, Failure> {
-    door.served.session(database).await.map_err(|error| match error {
+async fn open(door: &Door, who: &Who, database: Option<&str>) -> Result<Session, Failure> {
+    door.served.session(database, who.0.as_deref()).await.map_err(|error| match error {
         Error::InvalidArgument { .. } => Failure::new(StatusCode::NOT_FOUND, "3D000", error.message()),
         _ => error.into(),
     })
@@ -205,7 +205,7 @@ fn list(
 
 /// `POST /session`.
 pub async fn begin(State(door): State<Door>, who: axum::Extension<Who>) -> Result<Response, Failure> {
-    let session = open(&door, None).await?;
+    let session = open(&door, &who, None).await?;
     let random: [u8; 16] = door.served.random()?;
     let mut name = String::new();
     random.iter().for_each(|byte| {

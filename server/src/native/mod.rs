@@ -169,7 +169,8 @@ impl Gate for Door {
             self.served.users.succeeded(self.address.ip());
         }
         let database = Some(hello.database.as_str()).filter(|name| !name.is_empty());
-        let session = self.runtime.block_on(self.served.session(database))?;
+        let user = Some(hello.user.as_str()).filter(|name| !name.is_empty());
+        let session = self.runtime.block_on(self.served.session(database, user))?;
         let connection = session.connection();
         connection.set("application_name", &Value::Varchar(hello.application.clone()), None)?;
         for (name, value) in hello.settings.iter().filter(|(name, _)| !OF_PROTOCOL.contains(&name.as_str())) {

@@ -203,7 +203,7 @@ impl Visit {
             refusal.hint = Some(format!("there is {}", self.served.names().join(", ")));
             return Ok(Err(refusal));
         }
-        match self.served.session(Some(&database)).await {
+        match self.served.session(Some(&database), Some(&user)).await {
             Ok(session) => Ok(Ok((session, user, parameters))),
             Err(error @ Error::Hinted { .. }) => Ok(Err(Refusal::of("53300", &error))),
             Err(error) => Ok(Err(Refusal::of(error.sqlstate(), &error))),

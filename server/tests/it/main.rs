@@ -10,5 +10,6 @@ mod http_sessions;
 mod leaving;
 mod native;
 mod postgres;
+mod roles;
 mod served;
 mod support;

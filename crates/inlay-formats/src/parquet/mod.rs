@@ -418,7 +418,10 @@ impl ParquetSource {
         if options.file_row_number {
             columns.push(SourceColumn { name: ROW_NUMBER.to_string(), ty: LogicalType::BigInt });
         }
-        let is_plain = !(options.file_row_number || options.by_field_id || options.int96_as_nanoseconds || options.binary_as_string);
+        let is_plain = !(options.file_row_number
+            || options.by_field_id
+            || options.int96_as_nanoseconds
+            || options.binary_as_string);
         Ok(Self { files: Arc::from(files), columns: columns.into(), row_count, is_plain })
     }
 

@@ -11,6 +11,7 @@ use crate::parser::ast::{
 };
 use crate::plan::statement::{ConflictUpdate, OnConflict, Returning};
 use crate::plan::{self, AggregateExpr, ColumnId, Expr, JoinKind, Plan};
+use inlay_catalog::rights::Privilege;
 use inlay_catalog::{SourceColumn, TableEntry, TableSchema, bare_name};
 use inlay_functions::registry::resolve_aggregate;
 use inlay_kernels::cast::{loses, lost_field};
@@ -47,6 +48,7 @@ fn without_defaults<'a>(schema: &TableSchema, rows: &'a [Vec<ast::Expr>]) -> Cow
 impl Binder<'_> {
     pub(super) fn insert(&mut self, insert: &ast::Insert) -> Result<plan::Statement> {
         let Target { database, entry: table } = self.table(&insert.table)?;
+        self.aim_at(&database, &table, insert.table.pos())?;
         let schema = table.table.schema();
         let name = insert.alias.as_ref().map_or(bare_name(&table.name), |alias| alias.value.as_str());
         let home = insert.alias.is_none().then(|| Home::of(&database, &table.name));
@@ -60,6 +62,10 @@ impl Binder<'_> {
                 .with_hint("leave the list out");
             return Err(self.at(error, insert.columns[0].pos));
         }
+        if !insert.by_name {
+            let place = |place: usize| insert.columns.get(place).map_or(insert.table.pos(), |name| name.pos);
+            self.ask_target(Privilege::Insert, schema, &targets, place)?;
+        }
         let on_conflict = match &insert.on_conflict {
             None => OnConflict::Fail,
             Some(conflict) => self.on_conflict(conflict, &database, &table, name, &targets)?,
@@ -70,7 +76,7 @@ impl Binder<'_> {
         };
         let bound = self.insert_source(insert, &database, &table, targets)?;
         Ok(plan::Statement::Insert(Box::new(plan::statement::Insert {
-            query: self.finish(bound),
+            query: self.finish(bound)?,
             database,
             on_conflict,
             checks,
@@ -113,6 +119,7 @@ impl Binder<'_> {
                     let names = source.output.iter().map(|column| Ident { value: column.name.clone(), pos });
                     let names: Vec<Ident> = names.collect();
                     targets = self.column_indexes(schema, &names, &insert.table)?;
+                    self.ask_target(Privilege::Insert, schema, &targets, |_| pos)?;
                 }
                 self.check_width(table, targets.len(), source.output.len(), pos)?;
                 // Values that OVERRIDING USER VALUE passes over are taken out of the source.
@@ -357,6 +364,7 @@ impl Binder<'_> {
                 let count = schema.columns.len();
                 let key = key.as_deref().unwrap_or_default();
                 let set: Vec<usize> = targets.iter().copied().filter(|index| !key.contains(index)).collect();
+                self.ask_target(Privilege::Update, schema, &set, |_| conflict.pos)?;
                 let excluded = |&index: &usize| Expr::Column {
                     id: ColumnId((count + index) as u32),
                     ty: schema.columns[index].ty.clone(),
@@ -367,13 +375,14 @@ impl Binder<'_> {
             ConflictAction::Update { assignments, filter } => {
                 let excluded = Rows { qualified_only: true, ..Rows::of("excluded", schema) };
                 let home = same_name(name, bare_name(&table.name)).then(|| Home::of(database, &table.name));
-                let rows = vec![Rows { home, ..Rows::of(name, schema) }, excluded];
+                let rows = vec![Rows { home, is_target: true, ..Rows::of(name, schema) }, excluded];
                 self.over_rows(rows, "ON CONFLICT", conflict.pos, |binder, positions| {
                     let (mut set, mut values) = (Vec::new(), Vec::new());
                     for (column, written) in assignments {
                         let table = Ident { value: schema.name.clone(), pos: column.pos };
                         let table = ObjectName { parts: vec![table], is_string: false };
                         let index = binder.assigned_column(schema, column, &table, &set, written)?;
+                        binder.ask_target(Privilege::Update, schema, &[index], |_| column.pos)?;
                         let value = binder.assigned_value(database, schema, index, written)?;
                         set.push(index);
                         values.push(positions.apply(value));
@@ -514,7 +523,7 @@ impl Binder<'_> {
         database: &str,
         table: &Arc<TableEntry>,
         alias: Option<&Ident>,
-    ) -> (Plan, ColumnId, Vec<ColumnId>) {
+    ) -> Result<(Plan, ColumnId, Vec<ColumnId>)> {
         let row_id = self.columns.add("rowid", LogicalType::BigInt);
         let (plan, columns) = self.scan(table, Some(row_id));
         let ids = columns.iter().map(|(_, id)| *id).collect();
@@ -525,8 +534,9 @@ impl Binder<'_> {
         let mut relation = Relation::new(name, columns, Some(row_id));
         relation.home = alias.is_none().then(|| Home::of(database, &table.name));
         scope.relations.push(relation);
+        self.guard_aim(&mut scope, 0)?;
         self.scopes.push(scope);
-        (plan, row_id, ids)
+        Ok((plan, row_id, ids))
     }
 
     fn returning_of(
@@ -548,9 +558,11 @@ impl Binder<'_> {
 
     pub(super) fn delete(&mut self, delete: &ast::Delete) -> Result<plan::Statement> {
         let Target { database, entry: table } = self.table(&delete.table)?;
+        self.aim_at(&database, &table, delete.table.pos())?;
+        self.ask_target(Privilege::Delete, table.table.schema(), &[], |_| delete.table.pos())?;
         let returning =
             self.returning_of(delete.returning.as_ref(), &database, &table, delete.alias.as_ref())?;
-        let (mut plan, row_id, ids) = self.open_target(&database, &table, delete.alias.as_ref());
+        let (mut plan, row_id, ids) = self.open_target(&database, &table, delete.alias.as_ref())?;
         if delete.using.is_empty() {
             if let Some(condition) = &delete.filter {
                 plan = self.filtered(plan, condition, Phase::Where, "WHERE")?;
@@ -590,7 +602,7 @@ impl Binder<'_> {
         output.extend(kept.iter().map(column));
         Ok(plan::Statement::Delete(Box::new(plan::statement::Delete {
             database,
-            query: self.finish(Bound { plan, output }),
+            query: self.finish(Bound { plan, output })?,
             kept,
             returning,
             table: Arc::clone(&table),
@@ -599,10 +611,11 @@ impl Binder<'_> {
 
     pub(super) fn update(&mut self, update: &ast::Update) -> Result<plan::Statement> {
         let Target { database, entry: table } = self.table(&update.table)?;
+        self.aim_at(&database, &table, update.table.pos())?;
         let schema = table.table.schema();
         let returning =
             self.returning_of(update.returning.as_ref(), &database, &table, update.alias.as_ref())?;
-        let (mut plan, row_id, ids) = self.open_target(&database, &table, update.alias.as_ref());
+        let (mut plan, row_id, ids) = self.open_target(&database, &table, update.alias.as_ref())?;
         if !update.from.is_empty() {
             let other = self.from(&update.from)?;
             plan = combine(JoinKind::Inner, plan, other, Vec::new());
@@ -614,6 +627,7 @@ impl Binder<'_> {
         let mut values = Vec::with_capacity(update.assignments.len());
         for (name, written) in &update.assignments {
             let index = self.assigned_column(schema, name, &update.table, &set, written)?;
+            self.ask_target(Privilege::Update, schema, &[index], |_| name.pos)?;
             let (value, pending) = self
                 .in_phase(Phase::Where, |binder| binder.assigned_value(&database, schema, index, written))?;
             plan = attach(plan, pending, &self.columns);
@@ -647,7 +661,7 @@ impl Binder<'_> {
             database,
             set,
             kept,
-            query: self.finish(Bound { plan, output }),
+            query: self.finish(Bound { plan, output })?,
             checks,
             returning,
             table: Arc::clone(&table),

@@ -94,7 +94,7 @@ impl Binder<'_> {
         let (statement, columns) = match &cte.statement.kind {
             StatementKind::Query(query) => {
                 let bound = self.cte_query(query, &cte.columns, &name, recursive)?;
-                let query = self.finish(bound);
+                let query = self.finish(bound)?;
                 let column = |(id, name): &(plan::ColumnId, String)| (name.clone(), query.columns.ty(*id));
                 let columns = query.output.iter().map(column).collect();
                 (plan::Statement::Query(query), Some(columns))

@@ -88,6 +88,7 @@ impl Binder<'_> {
             }
         }
         if exclude.is_empty() && replace.is_empty() && rename.is_empty() {
+            self.ask_star(&columns, *pos)?;
             return Ok(columns);
         }
         let known = Names::of(columns.iter().map(|column| column.column.as_str()));
@@ -123,7 +124,17 @@ impl Binder<'_> {
                 column.name.clone_from(&to.value);
             }
         }
+        self.ask_star(&columns, *pos)?;
         Ok(columns)
+    }
+
+    /// An error unless all that a star stands for may be read.
+    fn ask_star(&self, columns: &[StarColumn], pos: Pos) -> Result<()> {
+        let scope = self.scopes.len().saturating_sub(1);
+        columns.iter().try_for_each(|column| match column.source {
+            EntrySource::Star(id) => self.ask_column(scope, id, pos),
+            EntrySource::Written(_) => Ok(()),
+        })
     }
 
     /// Whether `t.c` means a column of a star.

@@ -7,6 +7,7 @@ use super::scope::same_name;
 use super::{Binder, Bound, Output};
 use crate::parser::ast::{self, Pos};
 use crate::plan::{self, Expr};
+use inlay_catalog::rights::Privilege;
 use inlay_types::{Error, Field, LogicalType, Result, Value};
 use std::sync::Arc;
 
@@ -18,11 +19,13 @@ impl Binder<'_> {
                 let bound = self.query(query)?;
                 let mut options = self.copy_options(options)?;
                 let bound = self.local_moments(bound, &path, &mut options)?;
-                Ok(plan::Statement::CopyTo { query: self.finish(bound), path, options })
+                Ok(plan::Statement::CopyTo { query: self.finish(bound)?, path, options })
             }
             ast::Copy::From { table, columns, path, path_pos, options } => {
                 let (name, path) = (table, self.copy_path(path)?);
+                self.ask_to_read_file(&path, *path_pos)?;
                 let Target { database, entry: table } = self.table(name)?;
+                self.aim_at(&database, &table, name.pos())?;
                 let schema = table.table.schema();
                 let mut targets = Vec::with_capacity(columns.len());
                 for column in columns {
@@ -31,6 +34,9 @@ impl Binder<'_> {
                 if targets.is_empty() {
                     targets = insertable(schema);
                 }
+                self.ask_target(Privilege::Insert, schema, &targets, |place| {
+                    columns.get(place).map_or(name.pos(), |column| column.pos)
+                })?;
                 let mut options = self.copy_options(options)?;
                 let column = |&target: &usize| {
                     let column = &schema.columns[target];
@@ -42,7 +48,7 @@ impl Binder<'_> {
                 let bound = self.insert_query(&database, &table, &targets, source, *path_pos)?;
                 Ok(plan::Statement::Insert(Box::new(plan::statement::Insert {
                     database,
-                    query: self.finish(bound),
+                    query: self.finish(bound)?,
                     on_conflict: plan::statement::OnConflict::Fail,
                     checks,
                     returning: None,

@@ -72,7 +72,7 @@ impl Binder<'_> {
                 made.collation = self.columns.collation(column.id).map(ToString::to_string);
                 schema.columns.push(made);
             }
-            query = Some(self.finish(bound));
+            query = Some(self.finish(bound)?);
             unique_names(schema.columns.iter_mut().map(|column| &mut column.name));
         } else {
             self.written_columns(&database, &mut schema, create, &mut beside)?;

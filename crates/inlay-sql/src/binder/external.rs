@@ -68,7 +68,11 @@ impl Binder<'_> {
         let catalog = self.context.catalog;
         let mut overloads =
             if qualified.is_some() { Vec::new() } else { catalog.host_functions(&call.name.value) };
-        if let Some((_, stored)) = stored {
+        if !overloads.is_empty() {
+            self.ask_function(None, pos)?;
+        }
+        if let Some((database, stored)) = stored {
+            self.ask_function(Some((&database, &stored.name)), pos)?;
             overloads.extend(self.placed(catalog.stored_functions(&stored), pos)?);
         }
         let Some(kind) = overloads.first().map(|external| external.definition.kind) else { return Ok(None) };

@@ -12,9 +12,11 @@ use crate::parser::ast::{
 };
 use crate::parser::limits::FROM_MAX;
 use crate::parser::parse_statement;
+use crate::plan::statement::ObjectKind;
 use crate::plan::{ColumnId, JoinKind, Plan, ScanColumn, WindowExpr};
 use inlay_catalog::{
-    CatalogEntry, DefinitionKind, TEMPORARY, TableEntry, TableSource, ViewEntry, bare_name, near_names,
+    CatalogEntry, DefinitionKind, SYSTEM, TEMPORARY, TableEntry, TableSource, ViewEntry, bare_name,
+    near_names,
 };
 use inlay_types::{Candidates, Error, Result, Value};
 use std::sync::Arc;
@@ -149,14 +151,21 @@ impl Binder<'_> {
                 let row_id = self.wanted_row_id();
                 let (plan, columns) = self.scan(&entry, row_id);
                 let columns = visible_columns(entry.table.schema(), columns);
+                let guard = self.guard_table(&database, &entry, &columns, pos)?;
                 self.add_relation(bare_name(&entry.name), columns, alias)?;
                 if let Some(relation) = self.scope()?.relations.last_mut() {
+                    relation.guard = guard;
                     relation.row_id = row_id;
                     relation.home = alias.is_none().then(|| Home::of(&database, &entry.name));
                 }
                 Ok(plan)
             }
             Some((database, CatalogEntry::Registered(source))) => {
+                match same_name(&database, SYSTEM) {
+                    true => self.ask_system_table(name.last(), pos)?,
+                    false if same_name(&database, TEMPORARY) => {}
+                    false => self.ask_host_table(name.last(), pos)?,
+                }
                 let plan = self.source(name.last(), source, alias)?;
                 // Views of the system are in schemas of their own.
                 let schema = name.parts.len().checked_sub(2).map(|place| name.parts[place].value.clone());
@@ -169,9 +178,15 @@ impl Binder<'_> {
             }
             Some((database, CatalogEntry::View(view))) => {
                 let bound = self.view(&database, &view, pos)?;
-                self.add_relation(bare_name(&view.name), named_columns(&bound.output), alias)?;
-                if let (None, Some(relation)) = (alias, self.scope()?.relations.last_mut()) {
-                    relation.home = Some(Home::of(&database, &view.name));
+                let columns = named_columns(&bound.output);
+                let target = (database.as_str(), ObjectKind::View, view.name.as_str());
+                let guard = self.guard(target, &columns, true, pos)?;
+                self.add_relation(bare_name(&view.name), columns, alias)?;
+                if let Some(relation) = self.scope()?.relations.last_mut() {
+                    relation.guard = guard;
+                    if alias.is_none() {
+                        relation.home = Some(Home::of(&database, &view.name));
+                    }
                 }
                 Ok(bound.plan)
             }
@@ -255,6 +270,7 @@ impl Binder<'_> {
             let error = self.undefined_table(name);
             return Err(self.at(error, name.pos()));
         };
+        self.ask_to_read_file(&path, name.pos())?;
         let source = self.placed(
             function.bind(&[Value::Varchar(path.clone())], &[], &|text| self.type_of_text(text)),
             name.pos(),
@@ -267,7 +283,11 @@ impl Binder<'_> {
     /// The error for an unknown table; CTEs count as near names.
     fn undefined_table(&self, name: &ObjectName) -> Error {
         let path = name.to_string();
-        let advice = if name.is_string { self.context.catalog.path_advice(&path) } else { None };
+        let advice = if name.is_string && self.asked().is_none() {
+            self.context.catalog.path_advice(&path)
+        } else {
+            None
+        };
         if let Some(advice) = advice {
             return Error::UndefinedTable { name: path, candidates: Candidates::Advice(advice) };
         }
@@ -312,9 +332,11 @@ impl Binder<'_> {
         let frames = std::mem::take(&mut self.aggregate_frames);
         let macros = std::mem::take(&mut self.macros);
         let stored_in = self.stored_in.replace(Home::of(database, &view.name));
+        let asker = self.ask_as_owner(database, &view.name)?;
         self.view_depth += 1;
         let bound = self.query(query);
         self.view_depth -= 1;
+        self.asker = asker;
         self.stored_in = stored_in;
         self.sql = sql;
         self.scopes = scopes;
@@ -396,6 +418,7 @@ impl Binder<'_> {
             Err(_) if is_of_rows => return self.series_of_rows(&name, call, alias),
             Err(error) => return Err(error),
         };
+        self.ask_table_function(call, &args)?;
         // Days and months of a series of moments are those of the session's calendar.
         let has_moment = args.iter().any(|arg| matches!(arg, Value::TimestampTz(_)));
         let is_series = has_moment && matches!(function.name(), "range" | "generate_series");

@@ -159,6 +159,9 @@ impl Binder<'_> {
             let (Some(left), Some(right)) = (left, right) else {
                 return Err(Error::internal("a column of USING was not found"));
             };
+            let scope = self.scopes.len().saturating_sub(1);
+            self.ask_column(scope, left, name.pos)?;
+            self.ask_column(scope, right, name.pos)?;
             conditions.push(self.comparison(
                 CompareOp::Eq,
                 self.column(left),

@@ -8,6 +8,7 @@ use super::{Binder, Bound, Output};
 use crate::parser::ast::{self, ExprKind, Ident, Pos};
 use crate::plan::statement::{Merge, MergeAction, MergeClause, MergeKind};
 use crate::plan::{self, ColumnId, Expr, JoinKind};
+use inlay_catalog::rights::Privilege;
 use inlay_catalog::{TableSchema, bare_name};
 use inlay_storage::Origin;
 use inlay_types::{Candidates, Error, LogicalType, Result, Value};
@@ -27,6 +28,7 @@ struct MergeScope<'s> {
 impl Binder<'_> {
     pub(super) fn merge(&mut self, merge: &ast::Merge) -> Result<plan::Statement> {
         let Target { database, entry: table } = self.table(&merge.table)?;
+        self.aim_at(&database, &table, merge.table.pos())?;
         let schema = table.table.schema();
         let name = merge.alias.as_ref().map_or(bare_name(&table.name), |alias| alias.value.as_str());
         let home = merge.alias.is_none().then(|| Home::of(&database, &table.name));
@@ -53,6 +55,10 @@ impl Binder<'_> {
         let mut relation = Relation::new(name.to_string(), columns, Some(row_id));
         relation.home = home;
         self.scope()?.relations.push(relation);
+        if let Some(mut scope) = self.scopes.pop() {
+            self.guard_aim(&mut scope, source_relations)?;
+            self.scopes.push(scope);
+        }
         let conjuncts = super::select::conjuncts(&merge.on);
         let (conditions, pending) = self.in_phase(Phase::From, |binder| {
             conjuncts.into_iter().map(|one| binder.condition(one, "ON")).collect::<Result<Vec<_>>>()
@@ -96,7 +102,7 @@ impl Binder<'_> {
         let output = |id: ColumnId| Output { id, name: self.columns.get(id).name.clone() };
         let output = Vec::from_iter(delivered.into_iter().map(output));
         Ok(plan::Statement::Merge(Box::new(Merge {
-            query: self.finish(Bound { plan, output }),
+            query: self.finish(Bound { plan, output })?,
             table: Arc::clone(&table),
             database: database.clone(),
             clauses,
@@ -141,11 +147,15 @@ impl Binder<'_> {
         let (database, schema) = (shared.database, shared.schema);
         Ok(match action {
             ast::MergeAction::Nothing => MergeAction::Nothing,
-            ast::MergeAction::Delete => MergeAction::Delete,
+            ast::MergeAction::Delete => {
+                self.ask_target(Privilege::Delete, schema, &[], |_| pos)?;
+                MergeAction::Delete
+            }
             ast::MergeAction::Update { assignments } => {
                 let (mut set, mut values) = (Vec::new(), Vec::new());
                 for (name, written) in assignments {
                     let index = self.assigned_column(schema, name, shared.table, &set, written)?;
+                    self.ask_target(Privilege::Update, schema, &[index], |_| name.pos)?;
                     values.push(self.assigned_value(database, schema, index, written)?);
                     set.push(index);
                 }
@@ -154,6 +164,7 @@ impl Binder<'_> {
             ast::MergeAction::UpdateAll { by_name } => {
                 let given = self.of_source(*by_name, pos, shared)?;
                 let (set, values): (Vec<usize>, Vec<Expr>) = given.into_iter().unzip();
+                self.ask_target(Privilege::Update, schema, &set, |_| pos)?;
                 self.merge_update(set, values, shared)?
             }
             ast::MergeAction::Insert { columns, values } => {
@@ -173,6 +184,7 @@ impl Binder<'_> {
                     );
                     return Err(self.at(Error::bind(message), values.first().map_or(pos, |value| value.pos)));
                 }
+                self.ask_target(Privilege::Insert, schema, &targets, |_| pos)?;
                 let mut given = Vec::with_capacity(values.len());
                 for (&index, written) in targets.iter().zip(values) {
                     if written.kind == ExprKind::Default {
@@ -186,6 +198,8 @@ impl Binder<'_> {
             }
             ast::MergeAction::InsertAll { by_name } => {
                 let given = self.of_source(*by_name, pos, shared)?;
+                let targets: Vec<usize> = given.iter().map(|(index, _)| *index).collect();
+                self.ask_target(Privilege::Insert, schema, &targets, |_| pos)?;
                 MergeAction::Insert { values: self.whole_row(given, shared)? }
             }
         })
@@ -236,6 +250,7 @@ impl Binder<'_> {
         }
         let assigned = |binder: &mut Self, (index, id): (usize, ColumnId)| {
             let ty = shared.schema.columns[index].ty.clone();
+            binder.ask_column(binder.scopes.len().saturating_sub(1), id, pos)?;
             Ok((index, binder.assigned(binder.column(id), ty, pos)?))
         };
         found.into_iter().map(|place| assigned(self, place)).collect()

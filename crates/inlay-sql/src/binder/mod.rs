@@ -60,6 +60,8 @@ mod query;
 mod query_function;
 mod recursive;
 mod regex;
+mod rights;
+mod roles;
 mod row;
 mod scope;
 mod select;
@@ -86,6 +88,7 @@ pub use databases::Databases;
 pub use define::key_name;
 pub use external::is_built_in;
 pub use objects::{enum_labels, enum_text};
+pub use rights::Rights;
 pub use row::{bind_checks, bind_default, bind_generated, bind_row_expressions};
 pub use slots::{Slot, Slots};
 use std::collections::HashMap;
@@ -97,6 +100,7 @@ use inlay_kernels::resolve::ResolveOptions;
 use inlay_types::{Error, LogicalType, Result, Value};
 use scope::{CteFrame, Scope};
 use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// Deepest nesting of views in views.
@@ -162,6 +166,8 @@ pub struct BindContext<'a> {
     pub run: Option<RunQuery<'a>>,
     /// Parameters are bound as slots of these, and not as the literals that their values are.
     pub slots: Option<&'a Slots>,
+    /// Who asks, and what he may; absent where everything may be done.
+    pub rights: Option<&'a dyn Rights>,
 }
 
 /// Binds a statement.
@@ -245,6 +251,12 @@ struct Binder<'a> {
     row_scopes: usize,
     /// Tables with foreign keys, by database and by the name that they refer to, where somebody asked.
     referrers: RefCell<HashMap<String, Referrers>>,
+    /// Who is asked about: nobody is for a superuser, and while a view of theirs is bound.
+    asker: Option<Arc<str>>,
+    /// Tables in FROM of which not all columns may be read.
+    guarded: Vec<Rc<rights::Guard>>,
+    /// The table that the statement changes, if its rights are asked for.
+    aim: Option<rights::Aim>,
 }
 
 /// Tables and the positions of their foreign keys, by the name in lower case of the table that they refer to.
@@ -311,6 +323,9 @@ impl<'a> Binder<'a> {
             prepared: Vec::new(),
             row_scopes: 0,
             referrers: RefCell::default(),
+            asker: context.rights.and_then(|rights| rights.asker()).map(Arc::from),
+            guarded: Vec::new(),
+            aim: None,
         }
     }
 }
@@ -366,16 +381,17 @@ impl Binder<'_> {
     }
 
     /// Completes a query of a statement.
-    fn finish(&mut self, bound: Bound) -> plan::statement::Query {
+    fn finish(&mut self, bound: Bound) -> Result<plan::statement::Query> {
+        self.ask_whole(&bound)?;
         let bound = self.with_concrete_types(bound);
         let plan = self.resolve_shared(bound.plan);
         let output = bound.output.into_iter().map(|column| (column.id, column.name)).collect();
-        plan::statement::Query {
+        Ok(plan::statement::Query {
             plan,
             columns: std::mem::take(&mut self.columns),
             output,
             estimates: plan::Estimates::default(),
-        }
+        })
     }
 }
 

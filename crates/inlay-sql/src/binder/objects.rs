@@ -59,7 +59,7 @@ impl Binder<'_> {
                         .push(ColumnSchema::new(name.clone(), concrete(self.columns.ty(column.id))));
                 }
                 super::define::unique_names(schema.columns.iter_mut().map(|column| &mut column.name));
-                let query = with_data.then(|| self.finish(bound));
+                let query = with_data.then(|| self.finish(bound)).transpose()?;
                 ObjectStatement::CreateMaterializedView {
                     table: Box::new(CreateTable {
                         database,
@@ -77,12 +77,13 @@ impl Binder<'_> {
                     sql: query_text.clone(),
                 }
             }
+            S::Role(role) => return self.role_statement(role),
             S::Refresh { name, with_data } => self.refresh(name, *with_data)?,
             S::Drop { kind, names, arguments, if_exists, cascade } => {
                 return self.drop_definitions(*kind, names, arguments, *if_exists, *cascade);
             }
             S::Comment { on: Commented::Schema, name, .. } if self.is_main_schema(name)? => {
-                return Ok(self.notice("no effect: the schema main has no comment"));
+                return self.notice("no effect: the schema main has no comment");
             }
             S::Comment { on, name, text } => self.comment(*on, name, text.clone())?,
             S::Rename { kind, name, if_exists, new_name } => {
@@ -116,7 +117,7 @@ impl Binder<'_> {
                         let build = Build(value.pos);
                         let select = build.select(vec![build.item(value.clone(), name.clone())], Vec::new());
                         let bound = self.query(&build.query(QueryBody::Select(Box::new(select))))?;
-                        let query = Some(Box::new(self.finish(bound)));
+                        let query = Some(Box::new(self.finish(bound)?));
                         ObjectStatement::SetVariable { name, value: None, query }
                     }
                     _ => {
@@ -192,7 +193,7 @@ impl Binder<'_> {
                     let message = "the query of an ENUM gives one column: its labels";
                     return Err(self.at(Error::bind(message), name.pos()));
                 }
-                (String::new(), Some(self.finish(bound)))
+                (String::new(), Some(self.finish(bound)?))
             }
             // What the names in it mean now is kept, so that it depends on no other type.
             TypeBody::Alias(ty, text) => {
@@ -298,7 +299,7 @@ impl Binder<'_> {
                 }
             }
             let bound = self.insert_query(&database, &table, &own, bound, name.pos())?;
-            Some(self.finish(bound))
+            Some(self.finish(bound)?)
         } else {
             None
         };

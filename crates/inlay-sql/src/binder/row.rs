@@ -66,6 +66,8 @@ pub(super) struct Rows<'s> {
     pub(super) columns: Vec<RowColumn>,
     /// Only its qualified names mean it.
     pub(super) qualified_only: bool,
+    /// They are those of the table that the statement changes.
+    pub(super) is_target: bool,
 }
 
 impl<'s> Rows<'s> {
@@ -76,7 +78,7 @@ impl<'s> Rows<'s> {
             collation: column.collation.as_deref().map(Arc::from),
         };
         let columns = schema.columns.iter().map(column).collect();
-        Self { name, home: None, columns, qualified_only: false }
+        Self { name, home: None, columns, qualified_only: false, is_target: false }
     }
 }
 
@@ -121,7 +123,6 @@ impl Binder<'_> {
         pos: Pos,
         inner: impl FnOnce(&mut Self, &Positions) -> Result<T>,
     ) -> Result<T> {
-        let outer = std::mem::take(&mut self.scopes);
         let mut scope = Scope::new();
         scope.phase = Phase::Where;
         let mut ids = Vec::new();
@@ -139,7 +140,12 @@ impl Binder<'_> {
             let mut relation = Relation::new(rows.name.to_string(), columns, None);
             relation.home = rows.home;
             scope.relations.push(relation);
+            if rows.is_target {
+                let place = scope.relations.len() - 1;
+                self.guard_aim(&mut scope, place)?;
+            }
         }
+        let outer = std::mem::take(&mut self.scopes);
         self.scopes.push(scope);
         self.row_scopes += 1;
         let result = inner(self, &Positions::new(ids.into_iter()));
@@ -305,14 +311,14 @@ impl Binder<'_> {
             ast::SelectItem::Expr { expr, .. } => expr.pos,
             ast::SelectItem::Star { pos, .. } => *pos,
         });
-        let mut rows = vec![Rows { home, ..Rows::of(name, schema) }];
+        let mut rows = vec![Rows { home, is_target: true, ..Rows::of(name, schema) }];
         if action {
             let columns = vec![RowColumn {
                 name: Some("merge_action".to_string()),
                 ty: LogicalType::Varchar,
                 collation: None,
             }];
-            rows.push(Rows { name: "", home: None, columns, qualified_only: true });
+            rows.push(Rows { name: "", home: None, columns, qualified_only: true, is_target: false });
         }
         self.over_rows(rows, "RETURNING", pos.unwrap_or_default(), |binder, positions| {
             binder.merge_action = if action {

@@ -125,7 +125,7 @@ impl Scope {
 }
 
 /// A table, subquery or function in FROM.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Relation {
     /// Its alias or name.
     pub(super) name: String,
@@ -136,6 +136,8 @@ pub(super) struct Relation {
     names: LazyNames,
     /// What `rowid` means, if the statement speaks of it and the table has no such column.
     pub(super) row_id: Option<ColumnId>,
+    /// What may be read of it, if that is not all.
+    pub(super) guard: Option<Rc<super::rights::Guard>>,
 }
 
 impl Relation {
@@ -146,7 +148,7 @@ impl Relation {
 
     /// Names of columns do not change from here on.
     pub(super) fn new(name: String, columns: Vec<RelationColumn>, row_id: Option<ColumnId>) -> Self {
-        Self { name, home: None, columns, names: LazyNames::default(), row_id }
+        Self { name, home: None, columns, names: LazyNames::default(), row_id, guard: None }
     }
 
     /// Whether what stands before a column's name, which may be nothing, means this relation: its name, and before it the
@@ -282,6 +284,7 @@ impl Binder<'_> {
         {
             let found = self.placed(find_column(self.scopes[index].visible(), parts), pos)?;
             if let Some(id) = found {
+                self.ask_column(index, id, pos)?;
                 self.note_use(index, id, pos);
                 return Ok(Resolved::Column(id));
             }

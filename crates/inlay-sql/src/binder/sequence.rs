@@ -6,6 +6,7 @@ use super::object::object_name_of;
 use crate::parser::ast::{FunctionCall, Pos};
 use crate::plan::{Expr, Place};
 use inlay_catalog::Sequence;
+use inlay_catalog::rights::Privilege;
 use inlay_kernels::function::{NullHandling, ScalarFunction, ScalarKernel, Volatility};
 use inlay_types::{Error, LogicalType, Result, Value, Vector, VectorBuilder};
 use std::sync::Arc;
@@ -81,6 +82,7 @@ impl Binder<'_> {
         };
         let text = self.constant(written, "the name of a sequence")?.to_string();
         let (database, sequence) = self.sequence(&object_name_of(&text, written.pos))?;
+        self.ask_sequence(&database, &sequence.schema().name, Privilege::Update, written.pos)?;
         let shown = format!("{database}.{}", sequence.schema().name);
         let bound = self.expr(value)?;
         let bound = self.cast_to(bound, LogicalType::BigInt, value.pos)?;
@@ -136,6 +138,7 @@ impl Binder<'_> {
         };
         let text = self.constant(written, "the name of a sequence")?.to_string();
         let (database, sequence) = self.sequence(&object_name_of(&text, written.pos))?;
+        self.ask_sequence(&database, &sequence.schema().name, Privilege::Usage, written.pos)?;
         let shown = format!("{database}.{}", sequence.schema().name);
         let kernel: Arc<dyn ScalarKernel> =
             if name == "nextval" { Arc::new(NextValue(sequence)) } else { Arc::new(CurrentValue(sequence)) };

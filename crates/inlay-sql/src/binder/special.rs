@@ -9,9 +9,6 @@ use crate::plan::{CompareOp, Expr};
 use inlay_types::{Error, LogicalType, Result, Value};
 use std::ops::RangeInclusive;
 
-/// There are no users; this is what they are called.
-const USER: &str = "inlay";
-
 /// Whether an expression is written as a list.
 fn is_list(written: &ast::Expr) -> bool {
     matches!(&written.kind, ExprKind::Function(call) if call.name.value == "list_value")
@@ -92,7 +89,7 @@ impl Binder<'_> {
                 }
             },
             "current_database" | "current_catalog" => text(self.context.catalog.current()),
-            "current_user" | "session_user" | "user" | "current_role" => text(USER.into()),
+            "current_user" | "session_user" | "user" | "current_role" => text(self.user(name)),
             "current_query" => text(self.sql.to_string()),
             "current_schema" => text(self.context.catalog.current_schema()),
             _ => return Ok(None),
@@ -103,7 +100,7 @@ impl Binder<'_> {
     pub(super) fn session_value(&self, parts: &[ast::Ident]) -> Option<Expr> {
         let [name] = parts else { return None };
         let text = match name.value.to_lowercase().as_str() {
-            "current_user" | "session_user" | "user" | "current_role" => USER.to_string(),
+            own @ ("current_user" | "session_user" | "user" | "current_role") => self.user(own),
             "current_catalog" => self.context.catalog.current(),
             "current_schema" => self.context.catalog.current_schema(),
             _ => return None,

@@ -28,7 +28,7 @@ impl Binder<'_> {
             return Ok(None);
         }
         if !insert.table.last().eq_ignore_ascii_case(SEQUENCES) {
-            return Ok(Some(self.notice(NO_SQLITE)));
+            return self.notice(NO_SQLITE).map(Some);
         }
         let is_plain = insert.returning.is_none() && insert.columns.is_empty();
         let rows = insert.source.as_ref().map(|source| &source.body).filter(|_| is_plain);
@@ -61,7 +61,7 @@ impl Binder<'_> {
         let (Some(sequence), Some(next)) =
             (sequence, last.as_i128().and_then(|last| i64::try_from(last).ok()?.checked_add(1)))
         else {
-            return Ok(Some(self.notice(NO_SQLITE)));
+            return self.notice(NO_SQLITE).map(Some);
         };
         let alter = AlterSequence {
             name: named([schema_of(&sequence), bare_name(&sequence)]),

@@ -19,8 +19,31 @@ fn lifts_checks(setting: &str, value: Option<&Value>) -> bool {
     matches!(setting, "foreign_key_checks" | "foreign_keys" | "unique_checks") && value.is_some_and(is_off)
 }
 
+/// Where the name stands that a statement is about, if it is about one.
+fn place_of(kind: &StatementKind) -> ast::Pos {
+    use StatementKind as K;
+    let name = match kind {
+        K::CreateTable(create) => Some(&create.name),
+        K::CreateView(create) => Some(&create.name),
+        K::CreateIndex(create) => Some(&create.table),
+        K::CreateSequence(create) => Some(&create.name),
+        K::AlterTable { table, .. } => Some(table),
+        K::RenameView { name, .. } => Some(name),
+        K::Drop { names, .. } | K::Truncate { tables: names, .. } => names.first(),
+        K::Vacuum { table, .. } => table.as_ref(),
+        _ => None,
+    };
+    name.map_or(ast::Pos::default(), ObjectName::pos)
+}
+
 impl Binder<'_> {
     pub(super) fn statement(&mut self, statement: &ast::Statement) -> Result<plan::Statement> {
+        let bound = self.named_statement(statement)?;
+        self.ask_statement(&bound, place_of(&statement.kind))?;
+        Ok(bound)
+    }
+
+    fn named_statement(&mut self, statement: &ast::Statement) -> Result<plan::Statement> {
         use StatementKind as K;
         use plan::Statement as S;
         if let Some(changing) = self.returning_subqueries(statement)? {
@@ -32,7 +55,7 @@ impl Binder<'_> {
             }
             K::Query(query) => {
                 let bound = self.query(query)?;
-                Ok(S::Query(self.finish(bound)))
+                Ok(S::Query(self.finish(bound)?))
             }
             K::Explain { statement, analyze, format } => {
                 let format = match format {
@@ -136,7 +159,7 @@ impl Binder<'_> {
             },
             K::Update(update) => self.update(update),
             K::Delete(delete) => match self.is_table_of_sqlite(&delete.table)? {
-                true => Ok(self.notice(NO_SQLITE)),
+                true => self.notice(NO_SQLITE),
                 false => self.delete(delete),
             },
             K::Merge(merge) => self.merge(merge),
@@ -158,7 +181,7 @@ impl Binder<'_> {
                     value.as_ref().map(|value| self.constant(value, "the value of a setting")).transpose()?;
                 let name = name.value.to_lowercase();
                 match lifts_checks(&name, value.as_ref()) {
-                    true => self.notice(ALWAYS_CHECKED),
+                    true => self.notice(ALWAYS_CHECKED)?,
                     false => S::Set { name, value },
                 }
             }
@@ -183,7 +206,7 @@ impl Binder<'_> {
             }
             K::Load => S::Nothing("LOAD"),
             K::Owner => S::Nothing("ALTER"),
-            K::Notice(message) => self.notice(message),
+            K::Notice(message) => self.notice(message)?,
             _ => return Err(Error::internal("no statement about the session")),
         })
     }
@@ -200,7 +223,7 @@ impl Binder<'_> {
             K::Summarize(query) => return self.summarize_statement(query),
             _ => return Err(Error::internal("no statement that shows something")),
         };
-        Ok(plan::Statement::Query(self.finish(bound)))
+        Ok(plan::Statement::Query(self.finish(bound)?))
     }
 
     fn call_statement(&mut self, call: &ast::FunctionCall) -> Result<plan::Statement> {
@@ -217,10 +240,10 @@ impl Binder<'_> {
     }
 
     /// A row that says why a statement does nothing.
-    pub(super) fn notice(&mut self, message: &str) -> plan::Statement {
+    pub(super) fn notice(&mut self, message: &str) -> Result<plan::Statement> {
         let row = vec![Value::Varchar(message.to_string())];
         let bound = self.literal_bound(&[("notice", LogicalType::Varchar)], vec![row]);
-        plan::Statement::Query(self.finish(bound))
+        Ok(plan::Statement::Query(self.finish(bound)?))
     }
 
     /// A result of constant rows.
@@ -288,7 +311,7 @@ impl Binder<'_> {
             ast::TableRef::Function { call, alias: None, lateral: false, ordinality: false },
             pos,
         ))?;
-        Ok(plan::Statement::Query(self.finish(bound)))
+        Ok(plan::Statement::Query(self.finish(bound)?))
     }
 
     fn pragma(&mut self, name: &Ident, arguments: &[ast::Expr]) -> Result<plan::Statement> {
@@ -304,11 +327,11 @@ impl Binder<'_> {
             }
             ("show_databases", []) => {
                 let bound = self.shown_databases();
-                Ok(plan::Statement::Query(self.finish(bound)))
+                Ok(plan::Statement::Query(self.finish(bound)?))
             }
             ("show_tables", []) => {
                 let bound = self.shown_tables(None)?;
-                Ok(plan::Statement::Query(self.finish(bound)))
+                Ok(plan::Statement::Query(self.finish(bound)?))
             }
             ("resident", []) => {
                 let name = Ident { value: "inlay_resident".into(), pos: name.pos };
@@ -339,7 +362,7 @@ impl Binder<'_> {
                 let ident = Ident { value: table_name, pos: table.pos };
                 let described = star_query(ObjectName { parts: vec![ident], is_string: false });
                 let bound = self.described(&described)?;
-                Ok(plan::Statement::Query(self.finish(bound)))
+                Ok(plan::Statement::Query(self.finish(bound)?))
             }
             (_, arguments) if self.is_table_macro(&format!("pragma_{lower}")) => {
                 let name = Ident { value: format!("pragma_{lower}"), pos: name.pos };

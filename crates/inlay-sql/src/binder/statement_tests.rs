@@ -125,6 +125,7 @@ fn with_context<T>(attached: &Attached, inner: impl FnOnce(&BindContext<'_>) -> 
         setting: &|_| None,
         run: None,
         slots: None,
+        rights: None,
     })
 }
 

@@ -41,7 +41,7 @@ impl Binder<'_> {
 
     pub(super) fn summarize_statement(&mut self, query: &Query) -> Result<plan::Statement> {
         let bound = self.summarized(query)?;
-        Ok(plan::Statement::Query(self.finish(bound)))
+        Ok(plan::Statement::Query(self.finish(bound)?))
     }
 
     /// SUMMARIZE: one row of aggregates per column, of which a row per column is made.

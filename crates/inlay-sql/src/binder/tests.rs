@@ -48,6 +48,7 @@ fn bound_with(sql: &str, parameters: &[Value]) -> Result<Statement> {
         setting: &|name| (name == "threads").then_some(Value::BigInt(2)),
         run: None,
         slots: None,
+        rights: None,
     };
     bind(&parse_statement(sql)?, &context)
 }
@@ -505,6 +506,7 @@ fn the_workloads_bind() {
         setting: &|_| None,
         run: None,
         slots: None,
+        rights: None,
     };
     for statement in crate::parser::parse_statements(WORKLOAD_TABLES).unwrap() {
         let Statement::CreateTable(create) = bind(&statement, &context).unwrap() else { panic!() };

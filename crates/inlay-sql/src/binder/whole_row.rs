@@ -33,6 +33,7 @@ impl Binder<'_> {
             return Ok(None);
         };
         for (_, id) in &columns {
+            self.ask_column(scope, *id, name.pos)?;
             self.note_use(scope, *id, name.pos);
         }
         self.struct_of(&columns, name.pos).map(Some)

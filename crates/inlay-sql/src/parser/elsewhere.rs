@@ -3,7 +3,7 @@
 //!
 //! | Written | What comes |
 //! | --- | --- |
-//! | GRANT, LOCK TABLE, CREATE EXTENSION, ALTER TABLE ... CLUSTER ON | a notice |
+//! | SECURITY LABEL, LOCK TABLE, CREATE EXTENSION, ALTER TABLE ... CLUSTER ON | a notice |
 //! | CREATE TRIGGER, CREATE DOMAIN, ALTER TABLE ... ATTACH PARTITION | what to write instead |
 //!
 //! What has another form here is in [`super::postgres`].
@@ -24,15 +24,13 @@ enum Outcome {
 
 use Outcome::{Notice, Refused};
 
-const ROLES: &str = "no effect: there are no roles; whoever may open the file may do everything in it";
+const ROLES: &str = "no effect: rights are granted on what there is, GRANT says them";
 const BUILT_IN: &str = "no effect: there are no extensions of PostgreSQL here";
 const LOCKS: &str = "no effect: each transaction sees one state of all tables, and conflicts show at COMMIT";
 const LAYOUT: &str = "no effect: how tables are laid out and kept up is not said by statements";
 const UNKNOWN_KIND: &str = "no effect: comments are on tables, views, columns, indexes, sequences, schemas, types, macros and the database";
 const REPLICATION: &str = "no effect: there is no replication";
 const STATISTICS: &str = "no effect: statistics are always kept";
-const NO_ROLES: &str =
-    "whoever may open the file may do everything in it; SET sandbox and views restrict what SQL reaches";
 const NO_TRIGGERS: &str =
     "write what it does as statements of their own, or as a generated column, a CHECK or ON DELETE CASCADE";
 const NO_DOMAINS: &str = "CREATE TYPE name AS type names a type, and a CHECK belongs to each column";
@@ -41,15 +39,8 @@ const NO_PARTITIONS: &str =
 
 /// The first words of statements, and what becomes of them. Longer ones stand before those that they begin with.
 const STATEMENTS: &[(&[&str], Outcome)] = &[
-    (&["grant"], Notice(ROLES)),
-    (&["revoke"], Notice(ROLES)),
     (&["alter", "default", "privileges"], Notice(ROLES)),
-    (&["reassign", "owned"], Notice(ROLES)),
-    (&["drop", "owned"], Notice(ROLES)),
-    (&["set", "role"], Notice(ROLES)),
-    (&["reset", "role"], Notice(ROLES)),
     (&["set", "session", "authorization"], Notice(ROLES)),
-    (&["reset", "session", "authorization"], Notice(ROLES)),
     (&["security", "label"], Notice(ROLES)),
     (&["create", "extension"], Notice(BUILT_IN)),
     (&["alter", "extension"], Notice(BUILT_IN)),
@@ -97,15 +88,6 @@ const STATEMENTS: &[(&[&str], Outcome)] = &[
     (&["create", "subscription"], Notice(REPLICATION)),
     (&["alter", "subscription"], Notice(REPLICATION)),
     (&["drop", "subscription"], Notice(REPLICATION)),
-    (&["create", "role"], Refused("CREATE ROLE", NO_ROLES)),
-    (&["alter", "role"], Refused("ALTER ROLE", NO_ROLES)),
-    (&["drop", "role"], Refused("DROP ROLE", NO_ROLES)),
-    (&["create", "user"], Refused("CREATE USER", NO_ROLES)),
-    (&["alter", "user"], Refused("ALTER USER", NO_ROLES)),
-    (&["drop", "user"], Refused("DROP USER", NO_ROLES)),
-    (&["create", "group"], Refused("CREATE GROUP", NO_ROLES)),
-    (&["alter", "group"], Refused("ALTER GROUP", NO_ROLES)),
-    (&["drop", "group"], Refused("DROP GROUP", NO_ROLES)),
     (&["create", "policy"], Refused("row level security", "a view with a WHERE shows some of the rows")),
     (&["alter", "policy"], Refused("row level security", "a view with a WHERE shows some of the rows")),
     (&["drop", "policy"], Refused("row level security", "a view with a WHERE shows some of the rows")),

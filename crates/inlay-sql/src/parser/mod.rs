@@ -36,6 +36,7 @@ mod postgres;
 mod query;
 mod rename;
 mod rewrite;
+mod role;
 mod session;
 mod spelling;
 mod statement;

@@ -2,7 +2,6 @@
 //!
 //! | Written | Read as |
 //! | --- | --- |
-//! | `ALTER TABLE t OWNER TO somebody` | nothing: there are no roles |
 //! | `SELECT pg_catalog.set_config('name', 'value', false)` | `SET name = 'value'` |
 //! | `nextval('s'::regclass)` | `nextval('s')` |
 //! | `'t'::regclass`, `$1::regclass`, `x::regclass::oid` | `regclass_number('t')`: what `pg_class` calls `oid` |
@@ -174,14 +173,6 @@ impl Reader<'_> {
             }
             at += 1;
         }
-    }
-
-    /// Passes over a statement that was told to be one of [`Self::gives_owner`].
-    pub(super) fn owner(&mut self) -> StatementKind {
-        while !self.at_end() {
-            self.parser.next_token();
-        }
-        StatementKind::Owner
     }
 
     /// `SELECT [pg_catalog.]set_config('name', 'value', false)` and nothing else.

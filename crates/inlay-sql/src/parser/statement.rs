@@ -27,7 +27,10 @@ impl Reader<'_> {
             return self.finish(kind, first_token);
         }
         if keyword == "ALTER" && self.gives_owner() {
-            let kind = self.owner();
+            let kind = self.owner()?;
+            return self.finish(kind, first_token);
+        }
+        if let Some(kind) = self.role_statement(&keyword)? {
             return self.finish(kind, first_token);
         }
         if let Some(kind) = self.elsewhere(&keyword)? {

@@ -20,6 +20,7 @@ mod held;
 mod lambda;
 pub mod object;
 pub(crate) mod partial;
+pub mod role;
 pub mod statement;
 mod verify;
 pub mod window;

@@ -1,5 +1,6 @@
 //! Bound statements about schemas, macros, types, materialised views, comments, prepared statements and variables.
 
+use super::role::RoleStatement;
 use super::statement::{AlterTable, CreateTable, Query};
 use crate::parser::ast;
 use inlay_catalog::{DefinitionKind, TableEntry};
@@ -83,6 +84,8 @@ pub enum ObjectStatement {
         /// Values of named parameters.
         named: Vec<(String, Value)>,
     },
+    /// Of roles and rights.
+    Role(RoleStatement),
     /// DEALLOCATE; without a name of all.
     Deallocate {
         /// Name.
@@ -144,6 +147,7 @@ impl ObjectStatement {
             Self::Redefine { .. } | Self::RenameIndex { .. } => "ALTER",
             Self::Prepare { .. } => "PREPARE",
             Self::Execute { .. } => "EXECUTE",
+            Self::Role(role) => role.kind(),
             Self::Deallocate { .. } => "DEALLOCATE",
             Self::SetVariable { .. } => "SET VARIABLE",
         }

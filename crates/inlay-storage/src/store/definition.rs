@@ -24,6 +24,12 @@ pub enum DefinitionKind {
     MaterializedView,
     /// COMMENT ON, by the number of what it is on and, of a column, its name.
     Comment,
+    /// CREATE ROLE: what it may, and the roles that it is in.
+    Role,
+    /// GRANT: what a role may do with an object, by the object's number and the role's name.
+    Grant,
+    /// ALTER ... OWNER TO: whose an object is, by the object's number; the text is the owner's name.
+    Owner,
 }
 
 impl DefinitionKind {
@@ -37,6 +43,9 @@ impl DefinitionKind {
             Self::Type => "type",
             Self::MaterializedView => "materialized view",
             Self::Comment => "comment",
+            Self::Role => "role",
+            Self::Grant => "grant",
+            Self::Owner => "owner",
         }
     }
 
@@ -49,6 +58,9 @@ impl DefinitionKind {
             Self::MaterializedView => 4,
             Self::Comment => 5,
             Self::Function => 6,
+            Self::Role => 7,
+            Self::Grant => 8,
+            Self::Owner => 9,
         }
     }
 
@@ -61,6 +73,9 @@ impl DefinitionKind {
             4 => Self::MaterializedView,
             5 => Self::Comment,
             6 => Self::Function,
+            7 => Self::Role,
+            8 => Self::Grant,
+            9 => Self::Owner,
             other => return Err(Error::corrupt(format!("definition of kind {other}"))),
         })
     }

@@ -225,7 +225,11 @@ impl Object {
         match self {
             Self::Table(_) | Self::View(_) | Self::Sequence(_) | Self::Index(_) => true,
             Self::Definition(definition) => match definition.kind {
-                DefinitionKind::Schema | DefinitionKind::Comment => false,
+                DefinitionKind::Schema
+                | DefinitionKind::Comment
+                | DefinitionKind::Role
+                | DefinitionKind::Grant
+                | DefinitionKind::Owner => false,
                 DefinitionKind::Macro
                 | DefinitionKind::TableMacro
                 | DefinitionKind::Function

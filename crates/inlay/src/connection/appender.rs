@@ -3,7 +3,7 @@
 //! What is collected is in no table yet; [`Appender::flush`] puts it there, all of it or nothing. Memory of what is collected is
 //! counted by the database's budget.
 
-use super::{Connection, Extent};
+use super::Connection;
 use crate::host::{Host, HostTable, Parameters};
 use crate::tables::Over;
 use inlay_catalog::TableSource;
@@ -99,7 +99,7 @@ impl Appender {
         source: &str,
         host: Option<&Arc<dyn Host>>,
     ) -> Result<Self> {
-        let described = connection.describe_with(query, Extent::Statement, &Parameters::default(), host)?;
+        let described = connection.describe_unasked(query, host)?;
         let columns = described.columns.filter(|columns| !columns.is_empty());
         let columns =
             columns.ok_or_else(|| Error::invalid_argument("an appender needs a table with columns"))?;

@@ -53,6 +53,23 @@ impl Connection {
         )
     }
 
+    /// As [`Connection::describe_with`], whatever may be read: who may put rows into a table need not see any.
+    pub(super) fn describe_unasked(&self, sql: &str, host: Option<&Arc<dyn Host>>) -> Result<Described> {
+        let unasked = |is_unasked: bool| {
+            self.guarded(
+                |session, _| {
+                    session.is_unasked = is_unasked;
+                    Ok(())
+                },
+                host,
+            )
+        };
+        unasked(true)?;
+        let described = self.describe_with(sql, Extent::Statement, &Parameters::default(), host);
+        unasked(false)?;
+        described
+    }
+
     /// Gives a setting of the session or its database a value, as SET does.
     ///
     /// ```

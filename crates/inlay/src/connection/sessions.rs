@@ -24,7 +24,7 @@ impl Listed for Shared {
         let running = self.running.lock();
         SessionInfo {
             id: self.id,
-            statement: running.as_ref().map(|running| running.text.sql.to_string()),
+            statement: running.as_ref().map(|running| running.text.shown().to_string()),
             running_for: running.as_ref().map(|running| running.since.elapsed()),
             is_in_transaction: self.has_transaction.load(Ordering::Acquire),
             progress: self.progress.get(),

@@ -46,6 +46,8 @@ pub(super) struct Contents {
     comments: Vec<(ObjectId, String)>,
     sequences: Vec<Arc<Sequence>>,
     indexes: Vec<Arc<IndexDefinition>>,
+    /// Roles, owners and what was granted, as statements.
+    rights: Vec<String>,
 }
 
 /// A view, or a table that is the rows of one.
@@ -149,6 +151,8 @@ impl Run<'_> {
         };
         match self.bind(&parse_statement(&sql)?) {
             Ok(_) => Ok(None),
+            // What its owner may not read now he may read again.
+            Err(error) if error.sqlstate() == "42501" => Ok(None),
             // Of the whole statement, or a defect.
             Err(error) if ["57014", "53200", "XX000", "XX001"].contains(&error.sqlstate()) => Err(error),
             Err(error) => Ok(Some(error.unplaced().to_string())),
@@ -244,6 +248,7 @@ impl Contents {
             indexes: Vec::new(),
             definitions: Vec::new(),
             comments: Vec::new(),
+            rights: Vec::new(),
         };
         let mut objects: Vec<&Object> = state.objects().collect();
         objects.sort_by_key(|object| object.id());
@@ -266,10 +271,17 @@ impl Contents {
                         all.comments.extend(definition.owner.zip(text));
                     }
                     DefinitionKind::MaterializedView => {}
-                    _ => all.definitions.push(Arc::clone(definition)),
+                    // Written by what they say together, behind all else.
+                    DefinitionKind::Role | DefinitionKind::Grant | DefinitionKind::Owner => {}
+                    DefinitionKind::Schema
+                    | DefinitionKind::Macro
+                    | DefinitionKind::TableMacro
+                    | DefinitionKind::Function
+                    | DefinitionKind::Type => all.definitions.push(Arc::clone(definition)),
                 },
             }
         }
+        all.rights = super::export_rights::statements(state)?;
         let refers = |table: &Arc<Table>, other: &Arc<Table>| {
             table.schema().foreign_keys.iter().any(|key| same_name(&key.table, &other.schema().name))
         };
@@ -465,6 +477,9 @@ impl Contents {
         for (_, comment) in &self.comments {
             let _ = writeln!(out, "{comment};");
         }
+        for statement in &self.rights {
+            let _ = writeln!(out, "{statement};");
+        }
     }
 }
 
@@ -601,7 +616,11 @@ fn comment_text(state: &State, comment: &Definition) -> Option<String> {
             DefinitionKind::TableMacro => "MACRO TABLE",
             DefinitionKind::Function => "FUNCTION",
             DefinitionKind::Type => "TYPE",
-            DefinitionKind::MaterializedView | DefinitionKind::Comment => return None,
+            DefinitionKind::MaterializedView
+            | DefinitionKind::Comment
+            | DefinitionKind::Role
+            | DefinitionKind::Grant
+            | DefinitionKind::Owner => return None,
         },
     };
     Some(format!("COMMENT ON {kind} {name} IS {text}"))

@@ -1,6 +1,6 @@
 //! CREATE, ALTER, DROP, and whole databases as scripts.
 //!
-//! - `table`, `view`, `index`, `sequence`: what is made. [`alter`]: tables that change. `drop`: what goes.
+//! - `table`, `view`, `index`, `sequence`: what is made. [`alter`]: tables that change. `drop`: what goes. `role`, `grant`: who may what.
 //! - [`export`]: EXPORT and IMPORT DATABASE; `dump`: their script for who writes the rows himself; [`text`]: definitions
 //!   as SQL.
 
@@ -9,9 +9,12 @@ mod copy_database;
 mod drop;
 mod dump;
 mod export;
+mod export_rights;
 mod function;
+mod grant;
 mod index;
 pub(crate) mod object;
+mod role;
 mod sequence;
 mod table;
 mod view;

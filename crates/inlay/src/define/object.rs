@@ -62,6 +62,7 @@ impl Run<'_> {
                 Ok(QueryResult::done())
             }
             S::Execute { name, arguments, named } => self.execute_prepared(&name, arguments, named),
+            S::Role(role) => self.role(role),
             S::Deallocate { name: None } => {
                 self.session.prepared.clear();
                 Ok(QueryResult::done())
@@ -249,6 +250,7 @@ pub(super) fn move_comments(
     table: u64,
     columns: &[(String, Option<String>)],
 ) -> Result<()> {
+    super::grant::move_rights(transaction, table, columns)?;
     let moved: Vec<_> = columns
         .iter()
         .filter(|(old, new)| new.as_deref() != Some(old))

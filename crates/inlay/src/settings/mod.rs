@@ -311,6 +311,15 @@ pub fn set(
     (entry(own)?.set)(value, Target { database, session })
 }
 
+/// Whether a setting holds for everybody, not for the session alone.
+pub fn is_of_database(name: &str) -> bool {
+    if name.eq_ignore_ascii_case("sandbox") {
+        return true;
+    }
+    let Ok(own) = canonical(name) else { return false };
+    is_of_network(own) || entry(own).is_ok_and(|entry| entry.setting.scope == Scope::Database)
+}
+
 fn entry(name: &str) -> Result<&'static Entry> {
     let found = ENTRIES.iter().find(|entry| entry.setting.name == name);
     found.ok_or_else(|| Error::internal(format!("the setting {name} is listed but not handled")))

@@ -11,6 +11,7 @@ mod machine;
 pub(crate) mod names;
 mod postgres;
 mod resident;
+mod roles;
 mod secrets;
 mod storage_info;
 mod tables;

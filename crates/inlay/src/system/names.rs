@@ -120,6 +120,7 @@ impl Names<'_> {
             setting: &setting,
             run: None,
             slots: None,
+            rights: None,
         };
         let columns = binder::view_columns(&context, database, key).unwrap_or_default();
         self.binds_view.store(false, Ordering::Relaxed);
@@ -144,6 +145,13 @@ impl Names<'_> {
         let table = self.noted(self.giver?.find_table(name, HostScope::Given))??;
         self.note_asked();
         Some(entry_of(name, &table))
+    }
+
+    /// Whether an object was given with the statement, or registered by the session itself.
+    pub fn is_given(&self, name: &str) -> bool {
+        self.found.iter().any(|(known, _)| same_name(known, name))
+            || self.giver.is_some_and(|giver| matches!(giver.find_table(name, HostScope::Given), Ok(Some(_))))
+            || self.database.is_registered_by(name, self.session)
     }
 
     /// Databases and what to look for in each, in order.

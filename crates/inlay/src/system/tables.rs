@@ -1,7 +1,7 @@
 //! The list of all system tables, and the rows of those about objects.
 
 use super::gather::{Gather, Seen, list, number, numeric, optional, small, text, type_oid};
-use super::{SystemTable, constraints, functions, machine, resident, secrets, system_table, types};
+use super::{SystemTable, constraints, functions, machine, resident, roles, secrets, system_table, types};
 use crate::text::{self as sql, constraint_keys};
 use inlay_catalog::{ColumnSchema, TableSchema, bare_name};
 use inlay_storage::Origin;
@@ -37,6 +37,10 @@ pub(super) const TABLES: &[SystemTable] = &[
     Extension::TABLE,
     machine::TemporaryFile::TABLE,
     machine::FileSpace::TABLE,
+    roles::RoleRow::TABLE,
+    roles::MemberRow::TABLE,
+    roles::ClosureRow::TABLE,
+    roles::PrivilegeRow::TABLE,
 ];
 
 /// Names of all functions of this module, for hints.

@@ -18,12 +18,12 @@ pub(super) fn find(schema: &str, name: &str) -> Option<(&'static str, &'static s
 pub(super) fn macros_of_system(
     kind: DefinitionKind,
 ) -> impl Iterator<Item = &'static (&'static str, &'static str)> {
-    let (own, of_postgres): (&[_], &[_]) = match kind {
-        DefinitionKind::Macro => (MACROS, postgres::MACROS),
-        DefinitionKind::TableMacro => (TABLE_MACROS, postgres::TABLE_MACROS),
-        _ => (&[], &[]),
+    let (own, of_postgres, of_roles): (&[_], &[_], &[_]) = match kind {
+        DefinitionKind::Macro => (MACROS, postgres::MACROS, super::roles::MACROS),
+        DefinitionKind::TableMacro => (TABLE_MACROS, postgres::TABLE_MACROS, &[]),
+        _ => (&[], &[], &[]),
     };
-    own.iter().chain(of_postgres)
+    own.iter().chain(of_postgres).chain(of_roles)
 }
 
 /// One of them.
@@ -33,7 +33,7 @@ pub(super) fn find_macro(kind: DefinitionKind, name: &str) -> Option<(&'static s
 
 /// Schema, name and text of each view.
 pub(super) fn all() -> impl Iterator<Item = &'static (&'static str, &'static str, &'static str)> {
-    VIEWS.iter().chain(postgres::VIEWS)
+    VIEWS.iter().chain(postgres::VIEWS).chain(super::roles::VIEWS)
 }
 
 const VIEWS: &[(&str, &str, &str)] = &[
@@ -278,19 +278,6 @@ const VIEWS: &[(&str, &str, &str)] = &[
     ),
     (
         "pg_catalog",
-        "pg_roles",
-        "SELECT 10 AS oid, 'inlay' AS rolname, true AS rolsuper, true AS rolinherit, true AS rolcreaterole,
-                true AS rolcreatedb, true AS rolcanlogin, -1 AS rolconnlimit, CAST(NULL AS TIMESTAMPTZ) AS rolvaliduntil,
-                false AS rolreplication, true AS rolbypassrls, '********' AS rolpassword, CAST(NULL AS VARCHAR[]) AS rolconfig",
-    ),
-    (
-        "pg_catalog",
-        "pg_user",
-        "SELECT 'inlay' AS usename, 10 AS usesysid, true AS usecreatedb, true AS usesuper, false AS userepl, true AS usebypassrls,
-                '********' AS passwd, CAST(NULL AS TIMESTAMPTZ) AS valuntil, CAST(NULL AS VARCHAR[]) AS useconfig",
-    ),
-    (
-        "pg_catalog",
         "pg_tablespace",
         "SELECT * FROM (VALUES (1663, 'pg_default', 10, NULL::VARCHAR[], NULL::VARCHAR[]), (1664, 'pg_global', 10, NULL, NULL))
                 t(oid, spcname, spcowner, spcacl, spcoptions)",
@@ -336,11 +323,6 @@ const VIEWS: &[(&str, &str, &str)] = &[
         "SELECT * FROM (VALUES (12, 'internal', 10, false, false), (14, 'sql', 10, true, true)) t(oid, lanname, lanowner, lanispl, lanpltrusted)",
     ),
     // What PostgreSQL has and nothing here is like: clients look whether there is any.
-    (
-        "pg_catalog",
-        "pg_auth_members",
-        "SELECT 0::BIGINT AS roleid, 0::BIGINT AS member, 0::BIGINT AS grantor, false AS admin_option WHERE false",
-    ),
     (
         "pg_catalog",
         "pg_cast",
@@ -451,19 +433,10 @@ const VIEWS: &[(&str, &str, &str)] = &[
 /// Macros that stand for system functions of PostgreSQL.
 const MACROS: &[(&str, &str)] = &[
     ("pg_typeof", "(x) AS lower(typeof(x))"),
-    ("pg_get_userbyid", "(oid) AS 'inlay'"),
     ("pg_type_is_visible", "(oid) AS true"),
     ("pg_function_is_visible", "(oid) AS true"),
-    ("has_schema_privilege", "(s, p) AS true, (u, s, p) AS true"),
-    ("has_table_privilege", "(t, p) AS true, (u, t, p) AS true"),
-    ("has_column_privilege", "(t, c, p) AS true, (u, t, c, p) AS true"),
-    ("has_database_privilege", "(d, p) AS true, (u, d, p) AS true"),
-    ("has_any_column_privilege", "(t, p) AS true, (u, t, p) AS true"),
-    ("has_function_privilege", "(f, p) AS true, (u, f, p) AS true"),
-    ("has_sequence_privilege", "(s, p) AS true, (u, s, p) AS true"),
     ("has_tablespace_privilege", "(s, p) AS true, (u, s, p) AS true"),
     ("has_type_privilege", "(t, p) AS true, (u, t, p) AS true"),
-    ("pg_has_role", "(r, p) AS true, (u, r, p) AS true"),
     // How many bytes a table has is told by inlay_storage_info() alone.
     ("pg_relation_size", "(relation) AS CAST(NULL AS BIGINT), (relation, fork) AS CAST(NULL AS BIGINT)"),
     ("pg_table_size", "(relation) AS CAST(NULL AS BIGINT)"),

@@ -616,6 +616,7 @@ const KINDS: &[&str] = &[
     "execute",
     "deallocate",
     "set variable",
+    "role",
 ];
 
 /// The kind of a statement. A new one is to come up in the grammar, too.
@@ -691,6 +692,7 @@ fn object_kind(statement: &ObjectStatement) -> &'static str {
         ObjectStatement::Execute { .. } => "execute",
         ObjectStatement::Deallocate { .. } => "deallocate",
         ObjectStatement::SetVariable { .. } => "set variable",
+        ObjectStatement::Role(_) => "role",
         // It needs a language of the host, and there is none here.
         ObjectStatement::CreateFunction(_) => "create function",
     }

@@ -43,6 +43,7 @@ mod objects;
 mod open_rows;
 mod power;
 mod reference;
+mod rights;
 mod sandbox;
 mod slt;
 mod streaming;

@@ -24,6 +24,7 @@ fn bound(catalog: &Catalog, sql: &str) -> Result<Query> {
         setting: &|_| None,
         run: None,
         slots: None,
+        rights: None,
     };
     match bind(&parse_statement(sql)?, &context)? {
         Statement::Query(query) => Ok(query),

@@ -12,6 +12,7 @@ mod constants;
 mod expr;
 pub mod object;
 mod query;
+pub mod role;
 mod table;
 
 pub use change::*;
@@ -209,7 +210,7 @@ pub enum StatementKind {
     },
     /// `LOAD` and `INSTALL` of what is built in.
     Load,
-    /// `ALTER ... OWNER TO role`: there are no roles.
+    /// `ALTER ... OWNER TO role` of what has no owner here.
     Owner,
     /// A statement of another system that cannot matter here, with what is to be said about that.
     Notice(&'static str),

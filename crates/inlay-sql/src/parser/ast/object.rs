@@ -1,5 +1,6 @@
 //! Statements about schemas, macros, types, materialised views, comments, prepared statements and variables.
 
+use super::role::RoleStatement;
 use super::{Expr, Ident, ObjectName, OnExisting, Pos, Query, Statement};
 use inlay_kernels::external::FunctionDefinition;
 use inlay_types::LogicalType;
@@ -78,6 +79,8 @@ pub enum ObjectStatement {
         arguments: Vec<Expr>,
         named: Vec<(Ident, Expr)>,
     },
+    /// Of roles and rights.
+    Role(RoleStatement),
     /// Without a name all of them.
     Deallocate {
         name: Option<Ident>,

@@ -53,6 +53,11 @@ const DEFINITIONS: &[(&str, &str)] = &[
         "SELECT schema_name, function_name, function_type, parameters, macro_definition, comment FROM duckdb_functions() \
          WHERE database_name = '{}' AND NOT internal",
     ),
+    (
+        "rights",
+        "SELECT schema_name, object_name, object_type, column_name, grantee, privilege_type, is_grantable FROM inlay_privileges() \
+         WHERE database_name = '{}' AND object_type <> 'database'",
+    ),
 ];
 
 /// Where a row of "sequences" has the last number that was given.
