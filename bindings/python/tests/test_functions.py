@@ -37,6 +37,20 @@ def allowed(con: inlay.Connection) -> inlay.Connection:
     return con
 
 
+def test_try_is_null_where_a_function_raises(con: inlay.Connection) -> None:
+    def tenfold(x: int) -> int:
+        if x % 5 == 2:
+            raise ValueError("two")
+        return x * 10
+
+    con.create_function("tenfold", tenfold)
+    assert column(con, "SELECT try(tenfold(i)) FROM range(8) t(i)") == [0, 10, None, 30, 40, 50, 60, None]
+    assert one(con, "SELECT try(tenfold(2))") is None
+    assert one(con, "SELECT sum(coalesce(try(tenfold(i) + 1), 0)) FROM range(4) t(i)") == 43
+    with pytest.raises(inlay.FunctionException, match="two"):
+        con.execute("SELECT tenfold(i) FROM range(3) t(i)")
+
+
 # Texts.
 
 

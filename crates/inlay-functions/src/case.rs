@@ -1,6 +1,7 @@
 //! Texts in another case: ASCII as bytes, many at once, other letters one by one, most of them looked up.
 
 use super::columns::rewrite_short;
+use inlay_types::append::{push_short, push_word};
 use inlay_types::{Result, Vector};
 use std::sync::OnceLock;
 
@@ -13,7 +14,7 @@ pub(super) fn lower(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()
         out,
         |word, _| flipped(word, b'A'),
         |source, text| {
-            change_case(source, text, <[u8]>::make_ascii_lowercase, |c| in_case(table, c, lower_of));
+            change_case(source, text, b'A', |c| in_case(table, c, lower_of));
         },
     )
 }
@@ -27,7 +28,7 @@ pub(super) fn upper(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()
         out,
         |word, _| flipped(word, b'a'),
         |source, text| {
-            change_case(source, text, <[u8]>::make_ascii_uppercase, |c| in_case(table, c, upper_of));
+            change_case(source, text, b'a', |c| in_case(table, c, upper_of));
         },
     )
 }
@@ -59,40 +60,59 @@ fn in_case(table: &[char], c: char, of: fn(char) -> char) -> char {
     table.get(c as usize).copied().unwrap_or_else(|| of(c))
 }
 
-/// Appends a text in another case: ASCII as bytes, what lies between as characters.
+/// Appends a text in another case: ASCII letters eight at once, `first` and the 25 behind it; the other characters one by one.
 #[inline]
-fn change_case(mut rest: &str, text: &mut Vec<u8>, ascii: impl Fn(&mut [u8]), other: impl Fn(char) -> char) {
+fn change_case(mut rest: &[u8], text: &mut Vec<u8>, first: u8, other: impl Fn(char) -> char) {
     loop {
-        let plain = ascii_prefix(rest.as_bytes());
-        let start = text.len();
-        text.extend_from_slice(&rest.as_bytes()[..plain]);
-        ascii(&mut text[start..]);
+        let (word, size) = match rest.first_chunk::<8>() {
+            Some(eight) => (u64::from_le_bytes(*eight), 8),
+            None => (rest.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)), rest.len()),
+        };
+        let plain = ((word & HIGH).trailing_zeros() as usize / 8).min(size);
+        push_word(text, u128::from(flipped_eight(word, first)), plain);
         rest = &rest[plain..];
-        let mut chars = rest.chars();
-        loop {
-            match chars.clone().next() {
-                None => return,
-                Some(c) if c.is_ascii() => break,
-                Some(c) => push(other(c), text),
-            }
-            chars.next();
+        if plain < size {
+            rest = push_others(rest, text, &other);
         }
-        rest = chars.as_str();
+        if rest.is_empty() {
+            return;
+        }
     }
 }
 
-/// How many of the first bytes are ASCII.
+/// The highest bit of each byte.
+const HIGH: u64 = u64::MAX / 0xFF * 0x80;
+
+/// Eight bytes with the 26 letters from `first` on in the other case; those that are not ASCII may become anything.
+#[inline(always)]
+fn flipped_eight(word: u64, first: u8) -> u64 {
+    let (ones, ascii) = (u64::MAX / 0xFF, word & !HIGH);
+    let from_first = ascii + ones * u64::from(0x80 - first);
+    let beyond = ascii + ones * u64::from(0x80 - first - 26);
+    word ^ ((from_first ^ beyond) & HIGH) >> 2
+}
+
+/// Appends the characters up to the next ASCII one in another case, and gives what is behind them.
 #[inline]
-fn ascii_prefix(bytes: &[u8]) -> usize {
-    let mut at = 0;
-    while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
-        let high = u64::from_le_bytes(*word) & 0x8080_8080_8080_8080;
-        if high != 0 {
-            return at + high.trailing_zeros() as usize / 8;
-        }
-        at += 8;
+fn push_others<'a>(mut rest: &'a [u8], text: &mut Vec<u8>, other: &impl Fn(char) -> char) -> &'a [u8] {
+    loop {
+        let (c, size) = match *rest {
+            // Two bytes, as letters of most languages have them.
+            [lead @ 0xC2..=0xDF, next @ 0x80..=0xBF, ..] => {
+                (char::from_u32(u32::from(lead & 0x1F) << 6 | u32::from(next & 0x3F)), 2)
+            }
+            [lead, ..] if !lead.is_ascii() => {
+                let size = if lead < 0xF0 { 3 } else { 4 };
+                let read = rest.get(..size).and_then(|bytes| std::str::from_utf8(bytes).ok());
+                (read.and_then(|text| text.chars().next()), size)
+            }
+            [..] => return rest,
+        };
+        // Texts are UTF-8.
+        let Some(c) = c else { return &[] };
+        push(other(c), text);
+        rest = &rest[size..];
     }
-    at + bytes[at..].iter().position(|byte| !byte.is_ascii()).unwrap_or(bytes.len() - at)
 }
 
 /// A character's lower case where that is one character, as Unicode's simple mapping has it.
@@ -121,13 +141,38 @@ fn upper_of(c: char) -> char {
     }
 }
 
+#[inline]
 fn push(c: char, text: &mut Vec<u8>) {
-    text.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+    let code = c as u32;
+    if (0x80..0x800).contains(&code) {
+        return push_word(text, u128::from((code >> 6 | 0xC0) | (code & 0x3F | 0x80) << 8), 2);
+    }
+    push_short(text, c.encode_utf8(&mut [0; 4]).as_bytes());
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Characters of one to four bytes at every place of a word.
+    #[test]
+    fn texts_change_case_as_their_characters_do() {
+        let pieces = ["a", "Zz", "ab cd-EF", "Ä", "ß", "İ", "ÿ", "ﬁ", "ẞ", "日", "𐐀", "😀", "ŉ", "[@`{", ""];
+        let mut state = 7usize;
+        for round in 0..4000 {
+            let mut source = String::new();
+            for _ in 0..round % 9 {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                source.push_str(pieces[(state >> 33) % pieces.len()]);
+            }
+            for (first, of) in [(b'A', lower_of as fn(char) -> char), (b'a', upper_of)] {
+                let mut found = b"before".to_vec();
+                change_case(source.as_bytes(), &mut found, first, of);
+                let expected: String = "before".chars().chain(source.chars().map(of)).collect();
+                assert_eq!(String::from_utf8(found).unwrap(), expected, "{source}");
+            }
+        }
+    }
 
     #[test]
     fn letters_change_case_sixteen_at_once() {

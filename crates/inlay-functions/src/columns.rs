@@ -279,7 +279,7 @@ pub(crate) fn rewrite_short(
     len: usize,
     out: &mut Vector,
     short: impl Fn(u128, usize) -> Option<u128>,
-    write: impl Fn(&str, &mut Vec<u8>),
+    write: impl Fn(&[u8], &mut Vec<u8>),
 ) -> Result<()> {
     per_distinct(args, LogicalType::Varchar, len, out, |args, len, out| {
         if null_argument(args, &LogicalType::Varchar, len, out) {
@@ -300,7 +300,7 @@ pub(crate) fn rewrite_short(
                     limits::need(view.len().saturating_mul(2))?;
                     limits::room(view.len().saturating_mul(2))?;
                     let made = heap.push_with(|text| {
-                        write(source.text(row), text);
+                        write(source.get(row), text);
                         Ok::<(), Error>(())
                     })?;
                     meter.add(made.len())?;

@@ -7,6 +7,7 @@
 
 pub mod aggregates;
 mod case;
+mod cased_text;
 mod choose;
 pub mod collation;
 mod columns;

@@ -3,6 +3,7 @@
 //! Syntax is that of the regex crate, which is RE2's with few differences; matching takes time linear in the text, and what
 //! a pattern may compile to is bounded.
 
+use super::cased_text::CasedText;
 use super::columns::{Column, TextColumn, slice_text, write_text};
 use super::simple_regex::{Outcome, Places, SimpleRegex, Steps};
 use super::whole_regex::WholeRegex;
@@ -192,6 +193,14 @@ fn specialize(constants: &[Option<Value>], is_full: bool) -> Result<Option<Arc<d
         return Ok(Some(Arc::new(move |args: &[&Vector], len: usize, out: &mut Vector| {
             let are_lines = is_heap_one_line(args[0], len);
             predicate(args[0], len, out, |text| whole.fits(text, are_lines && text.len() > INLINE_LIMIT))
+        })));
+    }
+    if !is_full
+        && constant.simple.as_ref().is_none_or(SimpleRegex::needs_ascii)
+        && let Some(cased) = CasedText::new(pattern, options)
+    {
+        return Ok(Some(Arc::new(move |args: &[&Vector], len: usize, out: &mut Vector| {
+            predicate(args[0], len, out, |text| cased.occurs(text))
         })));
     }
     Ok(Some(Arc::new(move |args: &[&Vector], len: usize, out: &mut Vector| {

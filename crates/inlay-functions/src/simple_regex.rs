@@ -246,6 +246,11 @@ impl SimpleRegex {
         Some(simple.with_clear_options())
     }
 
+    /// Whether it knows only texts of ASCII.
+    pub fn needs_ascii(&self) -> bool {
+        self.needs_ascii
+    }
+
     /// Whether a match is the whole text.
     pub fn takes_all(&self) -> bool {
         self.tail != Tail::Anything && matches!(self.start, Start::Text)

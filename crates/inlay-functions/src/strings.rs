@@ -9,6 +9,7 @@ use crate::registry::{Function, Overloads, Signature};
 use inlay_kernels::apply::per_row;
 use inlay_kernels::resolve::{ArgType, ResolveOptions, Resolved};
 use inlay_types::LogicalType::{BigInt, Blob, Boolean, Integer, Varchar};
+use inlay_types::append::push_short;
 use inlay_types::limits::{self, Meter};
 use inlay_types::view::INLINE_LIMIT;
 use inlay_types::{Error, LogicalType, Result, Vector, View};
@@ -341,8 +342,9 @@ fn reverse(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     };
     rewrite_short(args, len, out, short, |source, text| {
         if source.is_ascii() {
-            text.extend(source.bytes().rev());
+            text.extend(source.iter().rev());
         } else {
+            let source = std::str::from_utf8(source).unwrap_or_default();
             source.graphemes(true).rev().for_each(|g| text.extend_from_slice(g.as_bytes()));
         }
     })
@@ -426,13 +428,18 @@ fn rtrim(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     trimmed(args, len, out, false, true)
 }
 
+/// Texts, and where some of them are NULL, the vector that tells which.
+fn nullable_texts<'a>(args: &[&'a Vector]) -> Vec<(TextColumn<'a>, Option<&'a Vector>)> {
+    args.iter().map(|arg| (TextColumn::of(arg), (arg.null_count() > 0).then_some(*arg))).collect()
+}
+
 fn concat(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    let parts: Vec<TextColumn> = args.iter().map(|arg| TextColumn::of(arg)).collect();
+    let parts = nullable_texts(args);
     write_text_or_null(args, len, out, |row, text| {
-        limits::grow_at_once(text, parts.iter().map(|part| part.get(row).len()).sum())?;
-        for (part, arg) in parts.iter().zip(args) {
-            if !arg.is_null(row) {
-                text.extend_from_slice(part.get(row));
+        limits::grow_at_once(text, parts.iter().map(|(part, _)| part.view(row).len()).sum())?;
+        for (part, nullable) in &parts {
+            if nullable.is_none_or(|arg| !arg.is_null(row)) {
+                push_short(text, part.get(row));
             }
         }
         Ok(true)
@@ -440,22 +447,27 @@ fn concat(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
 }
 
 fn concat_ws(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
-    let parts: Vec<TextColumn> = args.iter().map(|arg| TextColumn::of(arg)).collect();
+    let (parts, separator) = (nullable_texts(&args[1..]), TextColumn::of(args[0]));
+    let is_separated = args[0].null_count() == 0;
     write_text_or_null(args, len, out, |row, text| {
-        if args[0].is_null(row) {
+        if !is_separated && args[0].is_null(row) {
             return Ok(false);
         }
-        let separators = parts[0].get(row).len().saturating_mul(parts.len());
-        limits::grow_at_once(text, parts.iter().map(|part| part.get(row).len()).sum::<usize>() + separators)?;
+        let separator = separator.get(row);
+        let separators = separator.len().saturating_mul(parts.len());
+        limits::grow_at_once(
+            text,
+            parts.iter().map(|(part, _)| part.view(row).len()).sum::<usize>() + separators,
+        )?;
         let mut is_first = true;
-        for (part, arg) in parts.iter().zip(args).skip(1) {
-            if arg.is_null(row) {
+        for (part, nullable) in &parts {
+            if nullable.is_some_and(|arg| arg.is_null(row)) {
                 continue;
             }
             if !is_first {
-                text.extend_from_slice(parts[0].get(row));
+                push_short(text, separator);
             }
-            text.extend_from_slice(part.get(row));
+            push_short(text, part.get(row));
             is_first = false;
         }
         Ok(true)
@@ -466,8 +478,8 @@ fn join(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     let (left, right) = (TextColumn::of(args[0]), TextColumn::of(args[1]));
     write_text(args, len, out, |row, text| {
         limits::grow_at_once(text, left.get(row).len() + right.get(row).len())?;
-        text.extend_from_slice(left.get(row));
-        text.extend_from_slice(right.get(row));
+        push_short(text, left.get(row));
+        push_short(text, right.get(row));
         Ok(())
     })
 }
@@ -476,8 +488,8 @@ fn join_blobs(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> {
     let (left, right) = (TextColumn::of(args[0]), TextColumn::of(args[1]));
     write_blob(args, len, out, |row, bytes| {
         limits::grow_at_once(bytes, left.get(row).len() + right.get(row).len())?;
-        bytes.extend_from_slice(left.get(row));
-        bytes.extend_from_slice(right.get(row));
+        push_short(bytes, left.get(row));
+        push_short(bytes, right.get(row));
         Ok(())
     })
 }

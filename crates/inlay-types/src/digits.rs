@@ -2,6 +2,8 @@
 
 #![expect(unsafe_code, reason = "digits that were just written are ASCII")]
 
+use crate::append::{push_eight, push_word};
+
 /// 00 to 99.
 const PAIRS: &[u8; 200] =
     b"0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243444546474849\
@@ -52,6 +54,18 @@ pub fn short_digits(value: u64, width: usize) -> Option<(u128, usize)> {
     Some(((digits | ZEROS_16) >> (8 * zeros), 16 - zeros))
 }
 
+/// A number of at most 8 digits as [`short_digits`] gives them, in one word.
+#[inline(always)]
+pub fn few_digits(value: i64) -> Option<(u64, usize)> {
+    if !(0..100_000_000).contains(&value) {
+        return None;
+    }
+    let digits = eight_digits(value as u64);
+    // The last digit of 0 is one, too.
+    let zeros = (digits | 1 << 63).trailing_zeros() as usize / 8;
+    Some(((digits | ZEROS_8) >> (8 * zeros), 8 - zeros))
+}
+
 /// An integer of at most 15 digits as [`short_digits`] gives them, with its sign.
 #[inline(always)]
 pub fn short_integer(value: i64) -> Option<(u128, usize)> {
@@ -74,6 +88,12 @@ pub fn write_integer(out: &mut String, value: i64) {
 /// Appends an integer to bytes.
 #[inline]
 pub fn push_integer(out: &mut Vec<u8>, value: i64) {
+    if let Some((word, len)) = few_digits(value) {
+        return push_eight(out, word, len);
+    }
+    if let Some((word, len)) = short_integer(value) {
+        return push_word(out, word, len);
+    }
     if value < 0 {
         out.push(b'-');
     }
@@ -86,10 +106,7 @@ pub fn push_padded(out: &mut Vec<u8>, value: u64, width: usize) {
     if width <= 16
         && let Some((digits, len)) = short_digits(value, width)
     {
-        // What is behind the digits is taken back: to copy so many bytes needs no call.
-        let end = out.len() + len;
-        out.extend_from_slice(&digits.to_le_bytes());
-        return out.truncate(end);
+        return push_word(out, digits, len);
     }
     let (digits, start) = digits_of(value, width);
     out.extend_from_slice(&digits[start..DIGITS_MAX]);

@@ -21,6 +21,7 @@
 
 pub mod allocator;
 pub mod apart;
+pub mod append;
 pub mod arrow;
 pub mod batch;
 pub mod bit;

@@ -13,6 +13,7 @@
 #![expect(unsafe_code, reason = "texts in heaps whose bounds the views keep")]
 
 use crate::Buffer;
+use crate::append::push_short;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
@@ -319,7 +320,7 @@ impl HeapBuilder {
         }
         self.make_room(bytes.len());
         let offset = self.open.len() as u32;
-        self.open.extend_from_slice(bytes);
+        push_short(&mut self.open, bytes);
         View::new(bytes, self.done.len() as u32, offset)
     }
 
@@ -378,8 +379,8 @@ impl HeapBuilder {
         }
         self.make_room(size);
         let offset = self.open.len();
-        self.open.extend_from_slice(head);
-        self.open.extend_from_slice(tail);
+        push_short(&mut self.open, head);
+        push_short(&mut self.open, tail);
         View::new(&self.open[offset..], self.done.len() as u32, offset as u32)
     }
 

@@ -5,7 +5,7 @@
 use super::failure::is_of_values;
 use super::program::{Program, ProgramState};
 use inlay_types::limits;
-use inlay_types::{Batch, LogicalType, Result, Vector, VectorBuilder};
+use inlay_types::{Batch, Error, LogicalType, Result, Vector, VectorBuilder};
 
 /// The values of `body` over `len` rows of `columns`.
 pub(super) fn eval(body: &Program, columns: &[&Vector], ty: &LogicalType, len: usize) -> Result<Vector> {
@@ -39,7 +39,10 @@ pub(super) fn eval(body: &Program, columns: &[&Vector], ty: &LogicalType, len: u
 fn tried(body: &Program, state: &mut ProgramState, batch: &Batch) -> Result<Option<Vector>> {
     match body.eval(state, batch) {
         Ok(values) => Ok(Some(values)),
-        Err(error) if is_of_values(error.root()) => Ok(None),
+        // What a function of the host raises is about what it was given, too.
+        Err(error) if is_of_values(error.root()) || matches!(error.root(), Error::External { .. }) => {
+            Ok(None)
+        }
         Err(error) => Err(error),
     }
 }

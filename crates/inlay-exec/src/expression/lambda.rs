@@ -189,14 +189,7 @@ impl Mapping {
         let mut hits = Vec::new();
         boolean::select_true(&truth, lists.elements.len(), None, &mut hits);
         let kept = lists.elements.take(&hits);
-        // How many of the hits lie in front of where each row begins.
-        let mut offsets = Vec::with_capacity(lists.offsets.len());
-        let mut before = 0;
-        for &start in &lists.offsets {
-            before += hits[before..].iter().take_while(|&&hit| hit < start).count();
-            offsets.push(before as u32);
-        }
-        Ok((kept.flatten(), offsets))
+        Ok((kept.flatten(), counts_before(hits, &lists.offsets)))
     }
 
     fn reduced(&self, lists: &Lists<'_>, initial: Option<&Vector>) -> Result<Vector> {
@@ -274,10 +267,52 @@ impl Lists<'_> {
     }
 }
 
+/// How many of ascending positions lie in front of each of some that ascend as well.
+fn counts_before(mut positions: Vec<u32>, ends: &[u32]) -> Vec<u32> {
+    /// Looked at together, as a branch for each would be foreseen badly.
+    const TOGETHER: usize = 4;
+    let mut before = 0;
+    // None of these lies in front of anything.
+    positions.extend([u32::MAX; TOGETHER]);
+    let mut count = |&end: &u32| {
+        while let Some(next) = positions[before..].first_chunk::<TOGETHER>() {
+            let passed = next.iter().map(|position| usize::from(*position < end)).sum::<usize>();
+            before += passed;
+            if passed < TOGETHER {
+                break;
+            }
+        }
+        before as u32
+    };
+    ends.iter().map(&mut count).collect()
+}
+
 fn indices_of(flags: &[bool], wanted: bool) -> Vec<u32> {
     (0..flags.len() as u32).filter(|&index| flags[index as usize] == wanted).collect()
 }
 
 fn numbers(values: &[i64]) -> Vector {
     Vector::from_values(LogicalType::BigInt, values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::counts_before;
+
+    #[test]
+    fn positions_in_front_of_ends_are_counted() {
+        let mut state = 3u32;
+        let mut below = |bound: u32| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 16) % bound
+        };
+        for round in 0..300 {
+            let positions: Vec<u32> = (0..200).filter(|_| below(4) >= round % 4).collect();
+            let mut ends: Vec<u32> = (0..below(40)).map(|_| below(220)).collect();
+            ends.sort_unstable();
+            let one = |end: &u32| positions.iter().filter(|position| *position < end).count() as u32;
+            let expected: Vec<u32> = ends.iter().map(one).collect();
+            assert_eq!(counts_before(positions.clone(), &ends), expected);
+        }
+    }
 }

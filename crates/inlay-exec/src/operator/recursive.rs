@@ -11,15 +11,44 @@ use super::keyed_rows::KeyedRows;
 use super::materialize::{BufferScan, Materialize, RowBuffer};
 use crate::context::ExecContext;
 use crate::driver;
-use crate::pipeline::{Flow, Morsel, Pipeline, Sink, Source};
-use inlay_types::{Error, LogicalType, Reservation, Result};
+use crate::pipeline::{DynOperator, Flow, LocalState, Morsel, Pipeline, Sink, Source};
+use inlay_types::{Batch, Error, LogicalType, Reservation, Result, VECTOR_SIZE};
 use parking_lot::Mutex;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The pipelines of one round, and where its rows will be. The arguments have the rows of the round before, and of all keys.
 pub type Step = dyn Fn(&Arc<RowBuffer>, &Arc<RowBuffer>) -> Result<(Vec<Pipeline>, Arc<RowBuffer>, Vec<usize>)>
     + Send
     + Sync;
+
+/// What the rounds of a step have in common that makes its rows of single rows of the round before. A round of few rows is run on the
+/// thread that asks for it: a pipeline costs many times what its operators do.
+pub struct RowByRow {
+    /// Where the columns that the step reads lie in the rows of the round before.
+    pub read: Vec<usize>,
+    /// The operators.
+    pub operators: Vec<Arc<dyn DynOperator>>,
+    /// Their numbers, and that of the source.
+    pub nodes: Vec<usize>,
+    /// Where the columns of the step lie in what the operators make.
+    pub made: Vec<usize>,
+}
+
+/// Known from the first round on, if the step is such a one.
+pub type Alike = Arc<OnceLock<RowByRow>>;
+
+/// Rows of a round that are computed without a pipeline, and bytes of their texts: pipelines hand on long ones a few at a time.
+const ROWS_FEW: usize = VECTOR_SIZE;
+const TEXT_LITTLE: usize = 1 << 16;
+
+fn is_little(rows: &RowBuffer) -> Result<bool> {
+    if rows.len()? > ROWS_FEW as u64 {
+        return Ok(false);
+    }
+    // Few rows are in files where memory is short.
+    let in_memory = rows.batches();
+    Ok(in_memory.is_ok_and(|batches| batches.iter().map(Batch::text_size).sum::<usize>() <= TEXT_LITTLE))
+}
 
 /// Which rows are kept between rounds.
 #[derive(Debug)]
@@ -36,6 +65,7 @@ pub enum Keep {
 pub struct Recursion {
     context: ExecContext,
     step: Box<Step>,
+    alike: Alike,
     /// The first round: a buffer, and the positions of the columns in it.
     initial: (Arc<RowBuffer>, Vec<usize>),
     types: Vec<LogicalType>,
@@ -53,6 +83,8 @@ struct State {
     seen: Option<(RowSet, Reservation)>,
     /// The rows of all rounds, if the step reads them.
     rounds: Option<Arc<RowBuffer>>,
+    /// What the operators of rounds of few rows have.
+    locals: Vec<LocalState>,
 }
 
 impl Recursion {
@@ -63,9 +95,9 @@ impl Recursion {
         types: Vec<LogicalType>,
         all: bool,
         keep: Keep,
-        step: Box<Step>,
+        (step, alike): (Box<Step>, Alike),
     ) -> Self {
-        Self { context: context.clone(), step, initial, types, all, keep, state: Mutex::default() }
+        Self { context: context.clone(), step, alike, initial, types, all, keep, state: Mutex::default() }
     }
 
     /// The rows of the next round; `None` when there are none.
@@ -73,6 +105,10 @@ impl Recursion {
         self.context.interrupt.check()?;
         let (rows, positions) = match &state.working {
             None => (Arc::clone(&self.initial.0), self.initial.1.clone()),
+            Some(working) if self.alike.get().is_some() && is_little(working)? => {
+                let rows = self.context.limited(|| self.few_rows(working, &mut state.locals))?;
+                (rows, (0..self.types.len()).collect())
+            }
             Some(working) => {
                 let recurring = state.rounds.as_ref().unwrap_or(working);
                 let (pipelines, rows, positions) = (self.step)(working, recurring)?;
@@ -97,6 +133,37 @@ impl Recursion {
         }
         state.working = Some(Arc::clone(&working));
         Ok((!is_empty).then_some(working))
+    }
+
+    /// The rows of the round behind one of few rows, with their columns in order.
+    fn few_rows(&self, working: &Arc<RowBuffer>, locals: &mut Vec<LocalState>) -> Result<Arc<RowBuffer>> {
+        let Some(RowByRow { read, operators, made, .. }) = self.alike.get() else {
+            return Err(not_recursive());
+        };
+        if locals.is_empty() {
+            locals.extend(operators.iter().map(|operator| operator.local()));
+        }
+        let sink = Materialize::new(&self.context);
+        let mut local = sink.local();
+        let mut end = |batch: Batch| {
+            let columns = made.iter().map(|position| batch.columns()[*position].clone()).collect();
+            sink.consume(Batch::new(columns, batch.len()), &mut local)
+        };
+        let scan = BufferScan::new(vec![(Arc::clone(working), read.clone())]);
+        scan.start(&self.context)?;
+        let mut push = |batch| chained(operators, locals, batch, &mut end);
+        while scan.run_morsel(&mut (), &mut |_| {}, &mut push)? != Morsel::Exhausted {
+            self.context.interrupt.check()?;
+        }
+        for (index, operator) in operators.iter().enumerate() {
+            let (before, behind) = locals.split_at_mut(index + 1);
+            let mut push = |batch| chained(&operators[index + 1..], behind, batch, &mut end);
+            operator.flush(&mut before[index], &mut push)?;
+        }
+        sink.end_morsel(&mut local)?;
+        sink.combine(local)?;
+        sink.finalize(&self.context)?;
+        Ok(sink.buffer())
     }
 
     /// All rounds of a recursion USING KEY; the rows of all keys.
@@ -142,7 +209,7 @@ impl Recursion {
         Ok(sink.buffer())
     }
 
-    fn buffer_of(&self, batches: impl Iterator<Item = inlay_types::Batch>) -> Result<Arc<RowBuffer>> {
+    fn buffer_of(&self, batches: impl Iterator<Item = Batch>) -> Result<Arc<RowBuffer>> {
         let sink = Materialize::new(&self.context);
         let mut local = sink.local();
         for batch in batches {
@@ -172,7 +239,7 @@ impl Recursion {
         scan.start(&self.context)?;
         loop {
             self.context.interrupt.check()?;
-            let mut push = |batch: inlay_types::Batch| {
+            let mut push = |batch: Batch| {
                 let batch = match &mut state.seen {
                     None => batch,
                     Some((seen, reservation)) => {
@@ -198,6 +265,21 @@ impl Recursion {
     }
 }
 
+/// Pushes a batch through operators to their end.
+fn chained(
+    operators: &[Arc<dyn DynOperator>],
+    locals: &mut [LocalState],
+    batch: Batch,
+    end: &mut dyn FnMut(Batch) -> Result<Flow>,
+) -> Result<Flow> {
+    match (operators, locals) {
+        ([first, operators @ ..], [local, locals @ ..]) => {
+            first.process(batch, local, &mut |batch| chained(operators, locals, batch, end))
+        }
+        ([], _) | (_, []) => end(batch),
+    }
+}
+
 impl Source for Recursion {
     type Local = ();
 
@@ -212,7 +294,7 @@ impl Source for Recursion {
         &self,
         _local: &mut (),
         begin: &mut dyn FnMut(usize),
-        push: &mut dyn FnMut(inlay_types::Batch) -> Result<Flow>,
+        push: &mut dyn FnMut(Batch) -> Result<Flow>,
     ) -> Result<Morsel> {
         let mut state = self.state.lock();
         let number = state.round;

@@ -30,11 +30,17 @@ impl Planner<'_> {
         };
         let snapshot = table.table.snapshot();
         for column in columns {
-            let holds = match column.key_at {
+            let is_key = match column.key_at {
                 Some(version) if version != snapshot.version() => snapshot.ascends(column.index)?,
                 _ => true,
             };
-            if !holds {
+            let is_full = match column.full_at {
+                Some(version) if version != snapshot.version() => {
+                    snapshot.row_groups().iter().all(|group| group.column(column.index).null_count() == 0)
+                }
+                _ => true,
+            };
+            if !(is_key && is_full) {
                 return Err(Error::internal(format!(
                     "table {} changed after its query was planned",
                     table.name

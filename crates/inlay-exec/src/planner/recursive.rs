@@ -3,22 +3,12 @@
 
 use super::{Fragment, Needed, NodeNumber, Planner};
 use crate::operator::materialize::{BufferScan, Materialize, RowBuffer};
-use crate::operator::recursive::{Keep, Recursion, not_recursive};
-use crate::pipeline::{DynOperator, Pipeline};
+use crate::operator::recursive::{Alike, Keep, Recursion, RowByRow, not_recursive};
+use crate::pipeline::Pipeline;
 use inlay_sql::plan::{Expr, Plan, SharedId};
 use inlay_types::Result;
 use std::collections::HashMap;
-use std::sync::{Arc, OnceLock};
-
-/// What a round of a step has in common with the others.
-struct Round {
-    /// Where the columns that the step reads lie in the rows of the round before.
-    read: Vec<usize>,
-    operators: Vec<Arc<dyn DynOperator>>,
-    nodes: Vec<NodeNumber>,
-    /// Where the columns of the step lie in what the operators make.
-    made: Vec<usize>,
-}
+use std::sync::Arc;
 
 impl Planner<'_> {
     pub(super) fn lower_recursive(&mut self, node: NodeNumber, plan: &Plan) -> Result<Fragment> {
@@ -45,7 +35,8 @@ impl Planner<'_> {
             .collect();
         let (id, step, made, wanted) = (*id, step.clone(), columns.clone(), step_columns.clone());
         let recurring = keyed.as_ref().map(|keyed| keyed.recurring);
-        let (is_alike, round): (bool, OnceLock<Round>) = (is_row_by_row(&step, id), OnceLock::new());
+        let (is_alike, round) = (is_row_by_row(&step, id), Alike::default());
+        let alike = Arc::clone(&round);
         let run = move |working: &Arc<RowBuffer>, all_rows: &Arc<RowBuffer>| {
             if let Some(round) = round.get() {
                 let scan = BufferScan::new(vec![(Arc::clone(working), round.read.clone())]);
@@ -71,7 +62,7 @@ impl Planner<'_> {
             if let (true, [pipeline], [read]) = (is_alike, &planner.pipelines[..], &planner.shared_read[..]) {
                 let (operators, nodes) = (pipeline.operators.clone(), pipeline.nodes.clone());
                 // Somebody else may have been first, with the same.
-                let _ = round.set(Round { read: read.clone(), operators, nodes, made: positions.clone() });
+                let _ = round.set(RowByRow { read: read.clone(), operators, nodes, made: positions.clone() });
             }
             Ok((planner.pipelines, rows, positions))
         };
@@ -80,7 +71,8 @@ impl Planner<'_> {
             Some(keyed) if keyed.keys.is_empty() => Keep::AllRounds,
             Some(keyed) => Keep::Keys(keyed.keys.clone()),
         };
-        let recursion = Recursion::new(self.context, first, self.types(columns), *all, keep, Box::new(run));
+        let recursion =
+            Recursion::new(self.context, first, self.types(columns), *all, keep, (Box::new(run), alike));
         Ok(Fragment::new(Arc::new(recursion), columns.clone(), node))
     }
 }

@@ -8,9 +8,11 @@ use crate::registry::{Function, Loop, Overloads, Signature};
 use inlay_kernels::apply::null_argument;
 use inlay_kernels::zone::Zone;
 use inlay_types::LogicalType::{Date, Timestamp, TimestampNs, TimestampTz, Varchar};
+use inlay_types::append::{push_short, push_word};
 use inlay_types::datetime::{
     MICROS_PER_DAY, civil_from_days, days_from_civil, is_finite_date, is_finite_timestamp, write_offset,
 };
+use inlay_types::digits::padded_word;
 use inlay_types::{Error, Result, Vector};
 use std::io::Write;
 
@@ -209,7 +211,7 @@ fn write_pieces(pieces: &[Piece], moment: Moment<'_>, text: &mut Vec<u8>) {
         match piece {
             Piece::Text(literal) => match literal[..] {
                 [one] => text.push(one),
-                ref more => text.extend_from_slice(more),
+                ref more => push_short(text, more),
             },
             Piece::Field(letter, is_short) => write_field(*letter, *is_short, moment, civil, text),
         }
@@ -248,10 +250,10 @@ fn write_field(
         b'U' => (i64::from(day_of_year() + 7 - (weekday() + 1) % 7) / 7, 2),
         b'W' => (i64::from(day_of_year() + 7 - weekday()) / 7, 2),
         b'V' => (i64::from(iso_week(days).1), 2),
-        b'a' => return text.extend_from_slice(&DAYS[weekday() as usize].as_bytes()[..3]),
-        b'A' => return text.extend_from_slice(DAYS[weekday() as usize].as_bytes()),
-        b'b' => return text.extend_from_slice(&MONTHS[month - 1].as_bytes()[..3]),
-        b'B' => return text.extend_from_slice(MONTHS[month - 1].as_bytes()),
+        b'a' => return push_short(text, &DAYS[weekday() as usize].as_bytes()[..3]),
+        b'A' => return push_short(text, DAYS[weekday() as usize].as_bytes()),
+        b'b' => return push_short(text, &MONTHS[month - 1].as_bytes()[..3]),
+        b'B' => return push_short(text, MONTHS[month - 1].as_bytes()),
         b'p' => return text.extend_from_slice(if seconds() < 43_200 { b"AM" } else { b"PM" }),
         b'z' => {
             let mut written = String::new();
@@ -266,12 +268,9 @@ fn write_field(
 /// Appends a number of at least `width` digits; of a negative one the sign counts as a digit.
 fn write_number(number: i64, width: usize, text: &mut Vec<u8>) {
     match (u64::try_from(number), width) {
-        (Ok(number @ 0..100), 2) => {
-            text.extend_from_slice(&[b'0' + (number / 10) as u8, b'0' + (number % 10) as u8])
-        }
+        (Ok(number @ 0..100), 2) => push_word(text, u128::from(0x3030 | number / 10 | (number % 10) << 8), 2),
         (Ok(number @ 0..10_000), 4) => {
-            let digit = |unit: u64| b'0' + (number / unit % 10) as u8;
-            text.extend_from_slice(&[digit(1000), digit(100), digit(10), digit(1)]);
+            push_word(text, u128::from(padded_word(number) >> 32), 4);
         }
         // Writing to a Vec does not fail.
         _ => {

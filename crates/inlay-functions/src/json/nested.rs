@@ -7,13 +7,14 @@ use crate::nested::rows::{Output, Part, each, each_known};
 use crate::registry::{Function, Overloads};
 use inlay_kernels::function::{ScalarKernel, kernel};
 use inlay_kernels::json::packed::Writer;
-use inlay_kernels::json::scan::{Scanned, keys_of, part_at};
+use inlay_kernels::json::scan::{Scanned, few_keys_of, keys_of, part_at};
 use inlay_kernels::json::typed::Typed;
 use inlay_kernels::json::value::{Json, Path};
 use inlay_kernels::json::values::{Fit, as_type};
 use inlay_kernels::resolve::{ArgType, ResolveOptions, Resolved};
 use inlay_types::LogicalType::{self, Varchar};
 use inlay_types::logical_type::Field;
+use inlay_types::nested::fixed_width;
 use inlay_types::nested::write::{push_sequence, push_value};
 use inlay_types::{Error, Result, Value, Vector};
 use std::sync::Arc;
@@ -163,6 +164,9 @@ pub(super) fn is_text(arg: &ArgType) -> bool {
     matches!(arg.ty, Varchar | LogicalType::Json | LogicalType::Null)
 }
 
+/// Keys of an object that need no memory of their own.
+const KEYS_FEW: usize = 16;
+
 fn resolve_keys(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
     if !(1..=2).contains(&args.len()) || !args.iter().all(is_text) {
         return None;
@@ -181,6 +185,10 @@ fn resolve_keys(args: &[ArgType], _: &ResolveOptions) -> Option<Resolved> {
                     Scanned::Unknown => None,
                 },
             };
+            let mut few = [&[][..]; KEYS_FEW];
+            if let Some(count) = object.and_then(|object| few_keys_of(object, &mut few)) {
+                return out.push_with(|out| push_sequence(&Varchar, count, |index| Some(few[index]), out));
+            }
             if let Some(keys) = object.and_then(keys_of) {
                 let key = |index: usize| Some(keys[index]);
                 return out.push_with(|out| push_sequence(&Varchar, keys.len(), key, out));
@@ -211,17 +219,32 @@ fn resolve_transform(args: &[ArgType], fit: Fit) -> Result<Option<Resolved>> {
     };
     let ty = described(&Json::parse(structure)?)?;
     ty.check_depth()?;
-    let (returns, typed) = (ty.clone(), Typed::of(&ty, fit));
+    let (returns, typed, is_fixed) = (ty.clone(), Typed::of(&ty, fit), fixed_width(&ty).is_some());
     let kernel = kernel(move |vectors: &[&Vector], len: usize, out: &mut Vector| {
         let mut bytes = Vec::new();
         each_known(vectors, &ty, len, out, |args, row, out| {
-            let text = args.text(0, row).unwrap_or_default();
-            bytes.clear();
-            match typed.push_document(text, &mut bytes) {
-                Some(true) => return out.push(Some(&bytes)),
-                Some(false) => return out.push(None),
-                None => {}
+            let document = args.get(0, row).unwrap_or_default();
+            let mut found = None;
+            if is_fixed {
+                bytes.clear();
+                found = typed.push_bytes(document, &mut bytes);
+                if found == Some(true) {
+                    return out.push(Some(&bytes));
+                }
+            } else {
+                // Written where it lies.
+                let write = |out: &mut Vec<u8>| {
+                    found = typed.push_bytes(document, out);
+                    Ok(found == Some(true))
+                };
+                if out.try_push_with(write)? {
+                    return Ok(());
+                }
             }
+            if found == Some(false) {
+                return out.push(None);
+            }
+            let text = args.text(0, row).unwrap_or_default();
             match as_type(&Json::parse(text)?, &ty, fit)? {
                 Value::Null => out.push(None),
                 found => out.push_with(|out| push_value(&ty, &found, out)),

@@ -6,6 +6,7 @@ use crate::registry::Function;
 use inlay_kernels::function::kernel;
 use inlay_kernels::resolve::{ArgType, ResolveOptions, Resolved};
 use inlay_types::LogicalType::{self, Varchar};
+use inlay_types::append::push_short;
 use inlay_types::limits::{self, Meter, Pace};
 use inlay_types::nested::Sequence;
 use inlay_types::{Error, Result};
@@ -48,9 +49,9 @@ fn resolve_joined(args: &[ArgType], _: &ResolveOptions) -> Result<Option<Resolve
                     // A text that is full moves to twice the place.
                     meter.add(3 * (part.len() + if is_first { 0 } else { separator.len() }))?;
                     if !is_first {
-                        text.extend_from_slice(separator);
+                        push_short(text, separator);
                     }
-                    text.extend_from_slice(part);
+                    push_short(text, part);
                     is_first = false;
                     Ok(())
                 };

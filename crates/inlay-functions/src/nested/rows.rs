@@ -1,6 +1,7 @@
 //! Arguments and results of functions over nested values, row by row as canonical bytes.
 
 use crate::columns::computed_rows;
+use inlay_types::append::push_short;
 use inlay_types::limits::{self, Meter};
 use inlay_types::nested::{Parts, fixed_width, write};
 use inlay_types::view::HeapBuilder;
@@ -41,7 +42,7 @@ impl Args {
 }
 
 /// Copies bytes into a place of as many: few of them without a call.
-#[inline]
+#[inline(always)]
 pub(crate) fn copy_short(to: &mut [u8], from: &[u8]) {
     let len = from.len();
     if len > 16 || to.len() != len {
@@ -222,7 +223,7 @@ impl Texts {
     pub(crate) fn push(&mut self, part: &[u8]) -> Result<()> {
         // Vectors that are full are copied into ones of twice the size.
         self.meter.add(2 * (part.len() + size_of::<u32>()))?;
-        self.bytes.extend_from_slice(part);
+        push_short(&mut self.bytes, part);
         let end = u32::try_from(self.bytes.len());
         self.ends.push(end.map_err(|_| Error::out_of_range("a nested value has more than 4 GiB"))?);
         Ok(())

@@ -8,10 +8,11 @@ use crate::registry::Function;
 use inlay_kernels::function::kernel;
 use inlay_kernels::resolve::{ArgType, Resolved};
 use inlay_types::LogicalType::{BigInt, Boolean, Integer, UBigInt};
+use inlay_types::append::push_short;
 use inlay_types::limits::{self, Pace};
 use inlay_types::logical_type::Field;
 use inlay_types::nested::{
-    Sequence, compare, find_fixed, fixed_width, pack_lists, pack_struct, unpack_lists, write,
+    Sequence, compare, find_fixed, fixed_width, pack_lists, pack_struct, plain_run, unpack_lists, write,
 };
 use inlay_types::{Bitmap, Buffer, Error, Heap, LogicalType, Result, Vector};
 use std::collections::HashSet;
@@ -388,9 +389,15 @@ fn resolve_where(args: &[ArgType]) -> Option<Resolved> {
     let returns = ty.clone();
     let kernel = kernel(move |args, len, out| {
         let mut kept: Vec<u32> = Vec::new();
+        let width = fixed_width(&element);
         each_known(args, &ty, len, out, |args, row, out| {
-            let list = Sequence::new(&element, args.get(0, row).unwrap_or_default());
-            let flags = Sequence::new(&Boolean, args.get(1, row).unwrap_or_default());
+            let (list, flags) = (args.get(0, row).unwrap_or_default(), args.get(1, row).unwrap_or_default());
+            if let Some(width) = width
+                && out.try_push_with(|out| Ok(push_marked(list, flags, width, out).is_some()))?
+            {
+                return Ok(());
+            }
+            let (list, flags) = (Sequence::new(&element, list), Sequence::new(&Boolean, flags));
             kept.clear();
             limits::grow(&mut kept, flags.len())?;
             let mut pace = Pace::new();
@@ -409,6 +416,28 @@ fn resolve_where(args: &[ArgType]) -> Option<Resolved> {
     });
     Some(Resolved::fallible(types, returns, kernel))
 }
+
+/// Appends the list of the elements of a short list, of fixed width, that are marked. `None`: some of both are NULL, or a mark is
+/// behind the end.
+#[inline]
+fn push_marked(list: &[u8], flags: &[u8], width: usize, out: &mut Vec<u8>) -> Option<()> {
+    let (run, flags) = (plain_run(list, width)?, plain_run(flags, 1)?);
+    let flags = &flags[..flags.iter().rposition(|flag| *flag == 1).map_or(0, |last| last + 1)];
+    if flags.len() > FEW_MARKS || flags.len() * width > run.len() {
+        return None;
+    }
+    let count = flags.iter().filter(|flag| **flag == 1).count();
+    out.extend_from_slice(&(count as u32).to_le_bytes());
+    for (index, flag) in flags.iter().enumerate() {
+        if *flag == 1 {
+            push_short(out, &run[index * width..(index + 1) * width]);
+        }
+    }
+    Some(())
+}
+
+/// Marks of lists that are read without a look at the interrupt.
+const FEW_MARKS: usize = 1 << 12;
 
 fn resolve_zip(args: &[ArgType]) -> Option<Resolved> {
     let (lists, flag) = match args {

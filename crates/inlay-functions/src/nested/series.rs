@@ -63,7 +63,16 @@ fn resolve(args: &[ArgType], options: &ResolveOptions, inclusive: bool) -> Optio
     Some(Resolved::fallible(types, returns, kernel))
 }
 
-fn push_numbers(out: &mut Output, start: i64, stop: i64, step: i64, inclusive: bool) -> Result<()> {
+/// How many numbers a series has, unless they are far too many.
+#[inline]
+fn count_of(start: i64, stop: i64, step: i64, inclusive: bool) -> Option<usize> {
+    // Divisions of wide numbers are slow, and steps of one need none.
+    if step == 1
+        && let Some(distance) = stop.checked_sub(start)
+    {
+        let count = if distance < 0 { 0 } else { distance.unsigned_abs() + u64::from(inclusive) };
+        return usize::try_from(count).ok();
+    }
     let distance =
         if step > 0 { i128::from(stop) - i128::from(start) } else { i128::from(start) - i128::from(stop) };
     let width = i128::from(step).abs();
@@ -73,7 +82,11 @@ fn push_numbers(out: &mut Output, start: i64, stop: i64, step: i64, inclusive: b
         distance if inclusive => distance / width + 1,
         distance => (distance + width - 1) / width,
     };
-    let count = usize::try_from(count).ok().filter(|count| i32::try_from(*count).is_ok());
+    usize::try_from(count).ok()
+}
+
+fn push_numbers(out: &mut Output, start: i64, stop: i64, step: i64, inclusive: bool) -> Result<()> {
+    let count = count_of(start, stop, step, inclusive).filter(|count| i32::try_from(*count).is_ok());
     let count = count.ok_or_else(|| {
         Error::out_of_range(format!(
             "the numbers from {start} to {stop} by {step} are more than the 2,147,483,647 elements of a list"
@@ -84,6 +97,16 @@ fn push_numbers(out: &mut Output, start: i64, stop: i64, step: i64, inclusive: b
         limits::grow_at_once(out, 4 + 8 * count)?;
         out.extend_from_slice(&(count as u32).to_le_bytes());
         let mut value = start;
+        // Few numbers are written where they lie.
+        if count <= FEW {
+            let from = out.len();
+            out.resize(from + 8 * count, 0);
+            for target in out[from..].as_chunks_mut::<8>().0 {
+                *target = value.to_le_bytes();
+                value = value.wrapping_add(step);
+            }
+            return Ok(());
+        }
         for index in 0..count {
             if index % CHECK_STEPS == CHECK_STEPS - 1 {
                 limits::check()?;
@@ -95,6 +118,8 @@ fn push_numbers(out: &mut Output, start: i64, stop: i64, step: i64, inclusive: b
     })
 }
 
+/// So many numbers are written without a look at the interrupt, or at the room for each.
+const FEW: usize = 1 << 10;
 /// So many numbers are made between looks at the interrupt.
 const CHECK_STEPS: usize = 1 << 20;
 

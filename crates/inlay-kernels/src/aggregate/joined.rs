@@ -7,6 +7,7 @@ use super::column::Column;
 use super::fractions::Parameter;
 use super::{GroupIds, GroupedAccumulator, same_kind};
 use crate::function::AggregateFunction;
+use inlay_types::append::{push_short, push_word};
 use inlay_types::limits::{self, Meter};
 use inlay_types::view::INLINE_LIMIT;
 use inlay_types::{Error, Result, Value, Vector, VectorBuilder};
@@ -37,15 +38,9 @@ impl Joined {
         let (head, tail) = self.values.words(row);
         let len = head as u32 as usize;
         if len > INLINE_LIMIT {
-            text.extend_from_slice(self.values.bytes(row));
-            return;
+            return push_short(text, self.values.bytes(row));
         }
-        let from = text.len();
-        let mut word = [0; 16];
-        word[..4].copy_from_slice(&((head >> 32) as u32).to_le_bytes());
-        word[4..12].copy_from_slice(&tail.to_le_bytes());
-        text.extend_from_slice(&word);
-        text.truncate(from + len);
+        push_word(text, u128::from(head >> 32) | u128::from(tail) << 32, len);
     }
 
     /// Bytes of the texts of rows, joined, and of the word that the last short one is copied with.
@@ -60,7 +55,7 @@ impl Joined {
             match separator {
                 _ if index == 0 => {}
                 [byte] => text.push(*byte),
-                separator => text.extend_from_slice(separator),
+                separator => push_short(text, separator),
             }
             self.append_value(row as usize, text);
             if index % CHECK_ROWS == CHECK_ROWS - 1 {

@@ -8,6 +8,7 @@ use super::column::Column;
 use super::{GroupIds, GroupedAccumulator, same_kind};
 use crate::function::AggregateFunction;
 use crate::json::values::structure_of;
+use inlay_types::append::push_short;
 use inlay_types::limits::{self, Meter};
 use inlay_types::{Error, LogicalType, Result, Vector, VectorBuilder};
 use std::any::Any;
@@ -118,7 +119,7 @@ impl GroupedAccumulator for Grouped {
                     limits::check()?;
                 }
                 let part = self.parts.bytes(row as usize);
-                text.extend_from_slice(part.get(1..part.len().saturating_sub(1)).unwrap_or_default());
+                push_short(&mut text, part.get(1..part.len().saturating_sub(1)).unwrap_or_default());
             }
             text.push(close);
             if self.document == Document::Structure {

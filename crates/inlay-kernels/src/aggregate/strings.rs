@@ -3,6 +3,7 @@
 //! A value that many rows have (a constant, a document or a model that was joined to them) is stored once: [`Repeated`] knows
 //! which bytes of a source were stored, and the heap compares long values with those that it stored last.
 
+use inlay_types::append::push_short;
 use inlay_types::view::{INLINE_LIMIT, prefetch};
 use inlay_types::{Buffer, Heap, View};
 
@@ -93,7 +94,7 @@ impl StringHeap {
             self.open.reserve(CHUNK_SIZE.max(bytes.len()));
         }
         let offset = self.open.len() as u32;
-        self.open.extend_from_slice(bytes);
+        push_short(&mut self.open, bytes);
         View::new(bytes, self.closed.len() as u32, offset)
     }
 

@@ -10,7 +10,8 @@ use crate::json::values::Fit;
 use crate::parse;
 use inlay_types::nested::fixed_width;
 use inlay_types::nested::write::insert_validity;
-use inlay_types::{Buffer, Heap, LogicalType, Vector, View};
+use inlay_types::view::INLINE_LIMIT;
+use inlay_types::{Buffer, Heap, LogicalType, Vector, View, multiversion};
 
 /// How values of one type become bytes of another.
 pub(super) enum Packed {
@@ -60,6 +61,7 @@ pub(super) fn is_the_same(input: &Vector, to: &LogicalType) -> bool {
     match (input.ty(), to) {
         (LogicalType::Json, LogicalType::Varchar) => true,
         (LogicalType::Varchar, LogicalType::Json) => are_documents(input),
+        (LogicalType::Varchar, LogicalType::Blob) => are_plain_bytes(input),
         _ => false,
     }
 }
@@ -68,6 +70,29 @@ fn are_documents(input: &Vector) -> bool {
     let (heap, mut finder) = (input.heap().buffers(), PartFinder::default());
     input.views().iter().enumerate().all(|(row, view)| {
         input.is_null(row) || matches!(finder.part_at(view.bytes(heap), None), Scanned::Part(_))
+    })
+}
+
+/// Whether the texts of a flat vector are the bytes that they stand for: ASCII without escapes.
+fn are_plain_bytes(input: &Vector) -> bool {
+    const HIGH: u64 = u64::MAX / 0xFF * 0x80;
+    const ESCAPES: u64 = u64::MAX / 0xFF * b'\\' as u64;
+    // A byte that is zero borrows from the next one, which matters to nobody: one is enough.
+    let of_word = |word: u64| {
+        let escape = word ^ ESCAPES;
+        word | (escape.wrapping_sub(u64::MAX / 0xFF) & !escape)
+    };
+    let heap = input.heap().buffers();
+    input.views()[..input.len()].chunks(1024).all(|views| {
+        let seen = views.iter().fold(0, |seen, view| {
+            let bytes = view.bytes(heap);
+            let Some(last) = bytes.last_chunk::<8>() else {
+                return seen | of_word(bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)));
+            };
+            let words = bytes.as_chunks::<8>().0.iter().chain([last]);
+            words.fold(seen, |seen, word| seen | of_word(u64::from_le_bytes(*word)))
+        });
+        seen & HIGH == 0
     })
 }
 
@@ -124,18 +149,14 @@ fn push_number(text: &[u8], element: &LogicalType, out: &mut Vec<u8>) -> Option<
 
 /// Integers of `width` bytes as bits, which fit into views.
 pub(super) fn as_bits(input: &Vector, width: usize, to: &LogicalType) -> Vector {
+    let mut views = vec![View::EMPTY; input.len()];
     // Those with a sign have the same bits.
-    macro_rules! of {
-        ($t:ty) => {
-            input.values::<$t>().iter().map(|value| bits_of(u64::from(*value), width)).collect()
-        };
+    match width {
+        1 => all_bits::<u8>(input.values(), &mut views),
+        2 => all_bits::<u16>(input.values(), &mut views),
+        4 => all_bits::<u32>(input.values(), &mut views),
+        0 | 3 | 5.. => all_bits::<u64>(input.values(), &mut views),
     }
-    let mut views: Vec<View> = match width {
-        1 => of!(u8),
-        2 => of!(u16),
-        4 => of!(u32),
-        0 | 3 | 5.. => of!(u64),
-    };
     let validity = input.validity().cloned();
     if let Some(validity) = &validity {
         let nulls = views.iter_mut().enumerate().filter(|(row, _)| !validity.get(*row));
@@ -144,21 +165,39 @@ pub(super) fn as_bits(input: &Vector, width: usize, to: &LogicalType) -> Vector 
     Vector::flat(to.clone(), input.len(), Buffer::from_vec(views), validity, Heap::default())
 }
 
+multiversion! {
+    /// The bits of integers of one width.
+    fn all_bits[T: Copy + Into<u64>](values: &[T], views: &mut [View]) {
+        for (index, view) in views.iter_mut().enumerate() {
+            *view = bits_of(values[index].into(), size_of::<T>());
+        }
+    }
+}
+
 /// The bits of an integer, as [`inlay_types::bit::from_bits`] packs them: seven to a byte, each but the last with a bit more.
 #[inline(always)]
 fn bits_of(number: u64, width: usize) -> View {
-    // All groups of a word, the first one in the lowest byte; those behind the last are cut below.
     let count = 8 * width;
     let groups = count.div_ceil(7);
     // The first bit of the number is the highest of the word.
     let rest = number << (64 - count);
-    let mut word = 0u128;
-    for group in 0..10 {
-        word |= u128::from((rest << (7 * group)) >> 57) << (8 * group + 1);
+    let byte = |at: usize| {
+        if at < groups {
+            (rest << (7 * at)) >> 57 << 1 | u64::from(at + 1 < groups)
+        } else if at == groups {
+            (count - (groups - 1) * 7) as u64
+        } else {
+            0
+        }
+    };
+    let (mut head, mut tail) = ((groups + 1) as u64, 0);
+    for at in 0..4 {
+        head |= byte(at) << (32 + 8 * at);
     }
-    let (more, last) = ((1u128 << (8 * (groups - 1))) - 1, (count - (groups - 1) * 7) as u128);
-    let kept = word & ((1 << (8 * groups)) - 1);
-    View::of_short_word(kept | more & (u128::MAX / 0xFF) | last << (8 * groups), groups + 1)
+    for at in 4..INLINE_LIMIT {
+        tail |= byte(at) << (8 * (at - 4));
+    }
+    View { head, tail }
 }
 
 #[cfg(test)]
@@ -182,6 +221,31 @@ mod tests {
             assert_eq!(found, packed, "{value} as {to}");
         }
         true
+    }
+
+    /// Texts with something to be read at each place of a word, or nothing.
+    #[test]
+    fn texts_without_escapes_are_their_bytes() {
+        let texts = |texts: &[String]| {
+            let values: Vec<Value> = texts.iter().map(|text| Value::Varchar(text.as_str().into())).collect();
+            Vector::from_sql_values(LogicalType::Varchar, &values).unwrap()
+        };
+        for len in 0..40 {
+            let plain: String = (0..len).map(|at| char::from(b'0' + at as u8 * 2)).collect();
+            assert_eq!(is_the_same(&texts(&[plain.clone()]), &LogicalType::Blob), !plain.contains('\\'));
+            let plain = plain.replace('\\', "]");
+            assert!(is_the_same(
+                &texts(&["".into(), plain.clone(), "\u{0}\u{7F}".into()]),
+                &LogicalType::Blob
+            ));
+            for at in 0..len {
+                for other in ["\\x00", "\\", "\u{80}", "ü", "日"] {
+                    let text = format!("{}{other}{}", &plain[..at], &plain[at + 1..]);
+                    let input = texts(&[plain.clone(), text.clone()]);
+                    assert!(!is_the_same(&input, &LogicalType::Blob), "{text}");
+                }
+            }
+        }
     }
 
     #[test]

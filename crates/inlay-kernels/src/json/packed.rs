@@ -2,8 +2,9 @@
 
 use super::value::quote_bytes;
 use super::values::{self, is_plain, push_value};
+use inlay_types::append::{push_eight, push_short};
 use inlay_types::datetime::{write_date, write_timestamp};
-use inlay_types::digits::push_integer;
+use inlay_types::digits::{few_digits, push_integer};
 use inlay_types::nested::Sequence;
 use inlay_types::nested::read::{StructLayout, map_parts, value};
 use inlay_types::value::{push_decimal, write_float};
@@ -97,11 +98,11 @@ impl Writer {
             Self::Timestamp => quoted(out, |text| write_timestamp(text, signed(bytes))),
             // Most are as they are in documents.
             Self::Number if bytes.iter().all(|byte| matches!(byte, b'-' | b'.' | b'0'..=b'9')) => {
-                out.extend_from_slice(bytes);
+                push_short(out, bytes);
             }
             Self::Number => push_value(&String::from_utf8_lossy(bytes), true, out),
             Self::Text => quote_bytes(bytes, out),
-            Self::Document => out.extend_from_slice(bytes),
+            Self::Document => push_short(out, bytes),
             Self::List(element, writer) => {
                 let list = Sequence::new(element, bytes);
                 out.push(b'[');
@@ -127,7 +128,7 @@ impl Writer {
                 out.push(b'{');
                 for (index, (key, writer)) in members.iter().enumerate() {
                     separate(index, out);
-                    out.extend_from_slice(key);
+                    push_short(out, key);
                     writer.write(layout.field(bytes, index), out);
                 }
                 out.push(b'}');
@@ -175,26 +176,34 @@ fn wide(bytes: &[u8]) -> i128 {
 
 /// Appends so many integers, which lie in `run`, with commas between.
 fn push_integers(run: &[u8], count: usize, out: &mut Vec<u8>) {
-    let mut push = |index: usize, value: i64| {
-        separate(index, out);
-        push_integer(out, value);
+    // One comma more than there has to be, which is taken back.
+    let mut push = |value: i64| match few_digits(value) {
+        Some((word, len)) if len < 8 => push_eight(out, word | u64::from(b',') << (8 * len), len + 1),
+        Some(_) | None => {
+            push_integer(out, value);
+            out.push(b',');
+        }
     };
     match run.len() / count.max(1) {
         4 => {
             let values = run.as_chunks().0.iter().map(|raw| i64::from(i32::from_le_bytes(*raw)));
-            values.enumerate().for_each(|(index, value)| push(index, value));
+            values.for_each(&mut push);
         }
         8 => {
             let values = run.as_chunks().0.iter().map(|raw| i64::from_le_bytes(*raw));
-            values.enumerate().for_each(|(index, value)| push(index, value));
+            values.for_each(&mut push);
         }
         width => {
             let values = run.chunks_exact(width.max(1)).map(signed);
-            values.enumerate().for_each(|(index, value)| push(index, value));
+            values.for_each(&mut push);
         }
+    }
+    if out.last() == Some(&b',') {
+        out.pop();
     }
 }
 
+#[inline(always)]
 fn separate(index: usize, out: &mut Vec<u8>) {
     if index > 0 {
         out.push(b',');

@@ -131,6 +131,32 @@ pub fn keys_of(document: &[u8]) -> Option<Vec<&[u8]>> {
     scanner.is_at_end().then_some(keys)
 }
 
+/// The keys of a document that is an object of at most `N` members; `None`: [`keys_of`] knows.
+#[inline]
+pub fn few_keys_of<'a, const N: usize>(document: &'a [u8], keys: &mut [&'a [u8]; N]) -> Option<usize> {
+    let (mut at, mut count) = (behind_space(document, 0), 0);
+    if *document.get(at)? != b'{' {
+        return None;
+    }
+    at = behind_space(document, at + 1);
+    if *document.get(at)? != b'}' {
+        loop {
+            let (name, value) = key_at(document, at)?;
+            *keys.get_mut(count)? = name;
+            count += 1;
+            at = behind_space(document, behind_member(document, value, 1)?);
+            match *document.get(at)? {
+                b',' => at = behind_space(document, at + 1),
+                byte => {
+                    (byte == b'}').then_some(())?;
+                    break;
+                }
+            }
+        }
+    }
+    (behind_space(document, at + 1) == document.len()).then_some(count)
+}
+
 /// The part of a document that a path leads to; the whole document by none.
 pub fn part_at<'a>(document: &'a [u8], path: Option<&Path>) -> Scanned<'a> {
     match path {
@@ -196,7 +222,7 @@ impl<'a> Scanner<'a> {
         Self { text: Some(text), ..Self::of_bytes(text.as_bytes()) }
     }
 
-    fn of_bytes(bytes: &'a [u8]) -> Self {
+    pub(super) fn of_bytes(bytes: &'a [u8]) -> Self {
         Self { bytes, text: None, at: 0, is_plain: true, stops: false, stopped_at: None }
     }
 

@@ -10,6 +10,7 @@ use super::scan::{Scanner, is_name};
 use super::value::Json;
 use super::values::{Fit, as_type};
 use crate::parse;
+use inlay_types::append::{push_short, push_word};
 use inlay_types::nested::fixed_width;
 use inlay_types::nested::write::{FieldPlaces, insert_ends, insert_validity, push_value};
 use inlay_types::{LogicalType, Value};
@@ -100,8 +101,16 @@ impl Typed {
 
     /// Appends the value that a document describes; whether there is one, or NULL. `None`: that is for others to say.
     pub fn push_document(&self, text: &str, out: &mut Vec<u8>) -> Option<bool> {
+        self.push_scanned(Scanner::new(text), out)
+    }
+
+    /// The same of a document that is UTF-8, or read as if its texts that are not were wrong: not all of it has to be looked at.
+    pub fn push_bytes(&self, document: &[u8], out: &mut Vec<u8>) -> Option<bool> {
+        self.push_scanned(Scanner::of_bytes(document), out)
+    }
+
+    fn push_scanned(&self, mut scanner: Scanner<'_>, out: &mut Vec<u8>) -> Option<bool> {
         let start = out.len();
-        let mut scanner = Scanner::new(text);
         let found = self.push(&mut scanner, 0, out).filter(|_| scanner.is_at_end());
         if found.is_none() {
             out.truncate(start);
@@ -120,7 +129,7 @@ impl Typed {
             Kind::Text => {
                 let raw = scanner.raw(depth)?;
                 match raw.plain_text() {
-                    Some(text) => out.extend_from_slice(text.as_bytes()),
+                    Some(text) => push_short(out, text.as_bytes()),
                     None if first == b'"' => return None,
                     None => raw.write(out).then_some(())?,
                 }
@@ -181,7 +190,7 @@ fn push_integer(number: i64, width: usize, is_signed: bool, out: &mut Vec<u8>) -
         (false, 64..) => number >= 0,
         (false, _) => number >> bits == 0,
     };
-    fits.then(|| out.extend_from_slice(&number.to_le_bytes()[..width]))
+    fits.then(|| push_word(out, u128::from(number as u64), width))
 }
 
 /// A list whose elements are counted while they are written: what stands before them is put in its place at the end.

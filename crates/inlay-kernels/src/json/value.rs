@@ -3,6 +3,7 @@
 use super::members::join_members;
 use super::number::is_exact;
 use super::scan::plain_prefix;
+use inlay_types::append::push_short;
 use inlay_types::digits::{write_integer, write_padded};
 use inlay_types::limits::{self, Meter};
 use inlay_types::{Error, Result};
@@ -249,8 +250,20 @@ pub fn quote(text: &str, out: &mut String) {
 
 /// Whether a text has something to be escaped.
 fn has_special(text: &[u8]) -> bool {
-    let is_special = |byte: &u8| *byte < b' ' || *byte == b'"' || *byte == b'\\';
-    text.chunks(16).any(|chunk| chunk.iter().fold(false, |found, byte| found | is_special(byte)))
+    const ONES: u64 = u64::MAX / 0xFF;
+    // The highest bit of a byte, if any byte is zero, or below the second number: of the first that is.
+    let below = |word: u64, end: u64| word.wrapping_sub(ONES * end) & !word & (ONES << 7);
+    let is_special = |word: u64| {
+        let (quote, escape) = (word ^ (ONES * u64::from(b'"')), word ^ (ONES * u64::from(b'\\')));
+        (below(word, 0x20) | below(quote, 1) | below(escape, 1)) != 0
+    };
+    let Some(last) = text.last_chunk::<8>() else {
+        let spaces = ONES * u64::from(b' ');
+        return is_special(text.iter().fold(spaces, |word, byte| word << 8 | u64::from(*byte)));
+    };
+    // The last eight may have been looked at.
+    let mut words = text.as_chunks::<8>().0.iter().chain([last]);
+    words.any(|word| is_special(u64::from_le_bytes(*word)))
 }
 
 /// A text as a JSON string; most have nothing to be escaped.
@@ -261,7 +274,7 @@ pub fn quote_bytes(text: &[u8], out: &mut Vec<u8>) {
         return out.extend_from_slice(quoted.as_bytes());
     }
     out.push(b'"');
-    out.extend_from_slice(text);
+    push_short(out, text);
     out.push(b'"');
 }
 

@@ -7,6 +7,7 @@ use super::members::{Member, Places, places};
 use super::value::{Json, quote, quote_bytes, write_real};
 use crate::cast::cast_value;
 use inlay_types::LogicalType::{self, Boolean, Varchar};
+use inlay_types::append::push_short;
 use inlay_types::error::kept_text;
 use inlay_types::logical_type::Field;
 use inlay_types::{Error, Result, Value};
@@ -239,9 +240,9 @@ pub fn push_value(value: &str, plain: bool, text: &mut Vec<u8>) {
             Some(Ok(number)) if number.is_finite() => {
                 let mut written = String::new();
                 write_real(number, &mut written);
-                text.extend_from_slice(written.as_bytes());
+                push_short(text, written.as_bytes());
             }
-            _ => text.extend_from_slice(special.as_bytes()),
+            _ => push_short(text, special.as_bytes()),
         }
     } else {
         quote_bytes(value.as_bytes(), text);

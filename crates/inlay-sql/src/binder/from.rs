@@ -220,7 +220,7 @@ impl Binder<'_> {
         for (index, column) in entry.table.schema().columns.iter().enumerate() {
             let id = self.columns.add(column.name.clone(), column.ty.clone());
             self.columns.collate(id, column.collation.as_deref().map(Arc::from));
-            columns.push(ScanColumn { id, index, key_at: None });
+            columns.push(ScanColumn { id, index, key_at: None, full_at: None });
             names.push((column.name.clone(), id));
         }
         self.note_indexed(entry.table.schema(), &columns);
@@ -244,7 +244,7 @@ impl Binder<'_> {
         let mut names = Vec::new();
         for (index, column) in source.columns().iter().enumerate() {
             let id = self.columns.add(column.name.clone(), column.ty.clone());
-            columns.push(ScanColumn { id, index, key_at: None });
+            columns.push(ScanColumn { id, index, key_at: None, full_at: None });
             names.push((column.name.clone(), id));
         }
         (Plan::Source { source, columns, filters: Vec::new() }, names)

@@ -130,11 +130,27 @@ impl Binder<'_> {
         if !value.is_volatile() {
             return Ok(value);
         }
+        let id = self.computed_column(value, name, pos)?;
+        Ok(self.column(id))
+    }
+
+    /// The column that a value is computed in.
+    fn computed_column(&mut self, value: Expr, name: &str, pos: Pos) -> Result<ColumnId> {
         let collation = self.implied_collation(&value);
         let id = self.columns.add(name, value.ty());
         self.columns.collate(id, collation);
         self.push_pending(Pending::computed(id, value), pos)?;
-        Ok(self.column(id))
+        Ok(id)
+    }
+
+    /// The column with the value of entry `index` of the SELECT list, for a subquery that reads it by its alias.
+    pub(super) fn alias_column(&mut self, index: usize, pos: Pos) -> Result<ColumnId> {
+        let value = self.aliased(index, pos)?;
+        if let Expr::Column { id, .. } = value {
+            return Ok(id);
+        }
+        let name = self.scope()?.entries.get(index).map(|entry| entry.name.clone()).unwrap_or_default();
+        self.computed_column(value, &name, pos)
     }
 
     /// The value of entry `index` of the SELECT list, for an expression that reads it by its alias.

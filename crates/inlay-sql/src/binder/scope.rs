@@ -293,6 +293,12 @@ impl Binder<'_> {
             {
                 return Ok(Resolved::Entry(entry));
             }
+            if index + 1 < self.scopes.len()
+                && let Some(id) = self.outer_alias(index, parts, pos)?
+            {
+                self.note_use(index, id, pos);
+                return Ok(Resolved::Column(id));
+            }
         }
         let error = self.undefined_column(parts);
         Err(self.at(error, pos))
@@ -312,9 +318,30 @@ impl Binder<'_> {
         }
     }
 
+    /// The column of the value that an alias of a SELECT list means inside of a subquery of that SELECT: the clause that the subquery
+    /// stands in computes it below the subquery.
+    fn outer_alias(&mut self, scope: usize, parts: &[Ident], pos: Pos) -> Result<Option<ColumnId>> {
+        let Some(entry) = self.alias_in(scope, parts).filter(|_| self.macros.active().is_none()) else {
+            return Ok(None);
+        };
+        // What stands behind the alias is read where the SELECT stands, not in the subquery.
+        let inner = self.scopes.split_off(scope + 1);
+        let frames = std::mem::take(&mut self.aggregate_frames);
+        let (outer, within): (Vec<_>, Vec<_>) = frames.into_iter().partition(|frame| frame.scope <= scope);
+        self.aggregate_frames = outer;
+        let found = self.outside_of_lambdas(|binder| binder.alias_column(entry, pos));
+        self.aggregate_frames.extend(within);
+        self.scopes.extend(inner);
+        found.map(Some)
+    }
+
     /// The entry of the innermost SELECT list that an alias means.
     pub(super) fn find_alias(&self, parts: &[Ident]) -> Option<usize> {
-        let ([name], Some(scope)) = (parts, self.scopes.last()) else { return None };
+        self.alias_in(self.scopes.len().checked_sub(1)?, parts)
+    }
+
+    fn alias_in(&self, scope: usize, parts: &[Ident]) -> Option<usize> {
+        let ([name], Some(scope)) = (parts, self.scopes.get(scope)) else { return None };
         if scope.phase == Phase::From {
             return None;
         }

@@ -208,6 +208,36 @@ fn show_expr(expr: &Expr, columns: &Columns) -> String {
 }
 
 #[test]
+fn aliases_are_seen_by_subqueries() {
+    for sql in [
+        "SELECT a + 1 AS x, (SELECT x) FROM t",
+        "SELECT a + 1 AS x, (SELECT max(c) FROM u WHERE u.a < x) FROM t",
+        "SELECT a + 1 AS x, EXISTS (SELECT 1 FROM u WHERE u.a = x), x IN (SELECT c + x FROM u) FROM t",
+        "SELECT sum(a) AS x, (SELECT x + 1) FROM t",
+        "SELECT a + 1 AS x, (SELECT count(*) FROM u WHERE u.a <= x) FROM t GROUP BY x",
+        "SELECT a + 1 AS x, count(*) FROM t GROUP BY a HAVING (SELECT x) > 1",
+        "SELECT a + 1 AS x FROM t WHERE (SELECT x) = 1 ORDER BY (SELECT -x)",
+        "SELECT a + 1 AS x, x * 2 AS y, (SELECT (SELECT sum(u.a + y) FROM u)) FROM t",
+        "SELECT random() AS x, (SELECT x) = x FROM t",
+        "SELECT (SELECT max(a) FROM u) AS x, (SELECT x + 1) FROM t",
+        "SELECT row_number() OVER () AS x, (SELECT x + 1) FROM t",
+        "SELECT a + 1 AS x, [(SELECT x) + y FOR y IN [1, 2]] FROM t",
+    ] {
+        show(sql);
+    }
+    // A column that is visible there comes first, whatever SELECT makes of the name.
+    assert_eq!(types("SELECT s || 'x' AS c, (SELECT max(c) FROM u) AS m FROM t"), "c VARCHAR, m BIGINT");
+    assert_eq!(types("SELECT s || 'x' AS a, (SELECT a) AS m FROM t"), "a VARCHAR, m INTEGER");
+    for sql in [
+        "SELECT (SELECT x) AS x FROM t",
+        "SELECT a AS x FROM t, (SELECT x) s",
+        "SELECT 1 AS x, (SELECT t.x) FROM t",
+    ] {
+        assert!(matches!(error(sql).root(), Error::UndefinedColumn { .. }), "{sql}: {}", error(sql));
+    }
+}
+
+#[test]
 fn plain_select() {
     assert_eq!(
         show("SELECT a, s FROM t WHERE b = 1 AND s = 'x' ORDER BY a DESC LIMIT 3 OFFSET 1"),

@@ -4,7 +4,9 @@
 //! ([`super::found_keys`]); statistics are never used, so that passes may change plans by it. What cannot be proven is left out of the answer. Called by most passes.
 
 use super::column_set::ColumnSet;
-use crate::plan::{ColumnId, CompareOp, Expr, JoinKind, LambdaKind, OrderedJoinKind, Plan, SetOpKind};
+use crate::plan::{
+    ColumnId, CompareOp, Expr, JoinKind, LambdaKind, OrderedJoinKind, Plan, ScanColumn, SetOpKind,
+};
 use inlay_kernels::function::NullHandling;
 use inlay_types::LogicalType;
 
@@ -190,8 +192,9 @@ pub fn not_null_columns(plan: &Plan) -> ColumnSet {
     match plan {
         Plan::Scan { table, columns, filters, row_id } => {
             let schema = table.table.schema();
-            let declared = columns.iter().filter(|c| schema.columns[c.index].not_null).map(|c| c.id);
-            let mut set: ColumnSet = declared.chain(*row_id).collect();
+            let is_full = |c: &&ScanColumn| schema.columns[c.index].not_null || c.full_at.is_some();
+            let full = columns.iter().filter(is_full).map(|c| c.id);
+            let mut set: ColumnSet = full.chain(*row_id).collect();
             filters.iter().for_each(|f| set.union_with(&rejected_nulls(f)));
             set
         }

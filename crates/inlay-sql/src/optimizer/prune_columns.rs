@@ -35,7 +35,7 @@ fn prune_operator(plan: &mut Plan, required: &ColumnSet, shared: &mut HashMap<Sh
         Plan::Scan { columns, filters, row_id, .. } => {
             let mut needed = required.clone();
             filters.iter().for_each(|f| needed.add_expr(f));
-            columns.retain(|c| needed.contains(c.id));
+            columns.retain(|c| needed.contains(c.id) || c.full_at.is_some());
             *row_id = row_id.filter(|id| required.contains(*id));
         }
         Plan::Source { columns, filters, .. } => {

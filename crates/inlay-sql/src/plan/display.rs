@@ -198,6 +198,10 @@ impl<'a> Printer<'a> {
         match plan {
             Plan::Scan { table, columns, filters, row_id } => {
                 details.push(("columns", self.names(columns.iter().map(|c| c.id).chain(*row_id))));
+                let full = columns.iter().filter(|c| c.full_at.is_some()).map(|c| c.id);
+                if full.clone().next().is_some() {
+                    details.push(("without NULL", self.names(full)));
+                }
                 self.push_list(details, "filter", filters);
                 format!("Scan {}", table.name)
             }

@@ -214,6 +214,9 @@ pub struct ScanColumn {
     pub index: usize,
     /// The version of the table in which all its values were found to be different, and none NULL.
     pub key_at: Option<u64>,
+    /// The version of the table in which none of its values was found to be NULL. The plan depends on it, so that the column stays in the
+    /// scan where nobody reads it.
+    pub full_at: Option<u64>,
 }
 
 /// Which set operation.

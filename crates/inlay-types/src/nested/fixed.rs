@@ -4,7 +4,8 @@
 
 use super::read::Sequence;
 use super::{HAS_NULLS, fixed_width, write};
-use crate::{Bitmap, Buffer, Heap, LogicalType, Native, Result, Vector, limits};
+use crate::view::INLINE_LIMIT;
+use crate::{Bitmap, Buffer, Heap, LogicalType, Native, Result, Vector, View, limits};
 
 /// An unsigned integer that has the width of a value.
 trait Word: Native + PartialEq {
@@ -72,7 +73,7 @@ fn per_row<T: Word>(
     let heap = flat.heap().buffers();
     let has_nulls = flat.validity().is_some();
     let mut nulls = Vec::new();
-    let mut read = |(row, view): (usize, &crate::View)| {
+    let mut read = |(row, view): (usize, &View)| {
         let value = if has_nulls && flat.is_null(row) { None } else { one(row, view.bytes(heap)) };
         value.unwrap_or_else(|| {
             nulls.push(row as u32);
@@ -88,20 +89,34 @@ pub(super) fn field(flat: &Vector, ty: &LogicalType, index: usize, offset: usize
     fn run<T: Word>(flat: &Vector, ty: &LogicalType, index: usize, offset: usize) -> Vector {
         let (heap, views) = (flat.heap().buffers(), &flat.views()[..flat.len()]);
         let (byte, bit) = (index / 8, index % 8);
+        // What a struct has to be long, to be read where it lies: as all are that have a text, and not in their views.
+        let size = offset + size_of::<T>();
+        let least = size.max(INLINE_LIMIT + 1);
         let mut values: Vec<T> = vec![T::default(); views.len()];
         // Of whole words of rows at a time, as the validity is.
         let mut words = vec![0u64; views.len().div_ceil(64)];
         let parts = views.chunks(64).zip(values.chunks_mut(64));
         for ((views, values), word) in parts.zip(&mut words) {
-            for (row, (view, value)) in views.iter().zip(values).enumerate() {
-                let bytes = view.bytes(heap);
+            let mut valid = 0;
+            // Mostly all of them lie in one buffer, which is looked up once.
+            let number = views.first().map_or(0, View::buffer);
+            let buffer = heap.get(number as usize).map_or(&[][..], Buffer::bytes);
+            for (row, value) in values.iter_mut().enumerate() {
+                let view = &views[row];
+                let place = view.offset() as usize;
+                let is_here = view.len() >= least && view.buffer() == number;
+                let bytes = match buffer.get(place..place + size).filter(|_| is_here) {
+                    Some(bytes) => bytes,
+                    None => view.bytes(heap),
+                };
                 // Structs that are NULL have no bytes.
                 if let (Some(flags), Some(found)) = (bytes.get(byte), T::at(bytes, offset)) {
                     let is_valid = flags >> bit & 1;
                     *value = if is_valid == 1 { found } else { T::default() };
-                    *word |= u64::from(is_valid) << row;
+                    valid |= u64::from(is_valid) << row;
                 }
             }
+            *word = valid;
         }
         let mut validity = Bitmap::from_words(words, views.len());
         if let Some(own) = flat.validity() {
@@ -208,7 +223,7 @@ fn offsets_of(flat: &Vector, width: usize) -> Option<Result<Vec<u32>>> {
 
 /// What a list's view says of it: its first bytes, and how many there are.
 #[inline(always)]
-fn counted(view: &crate::View) -> Counted {
+fn counted(view: &View) -> Counted {
     let len = view.len();
     Counted { header: if len < 4 { 0 } else { u32::from_le_bytes(view.prefix()) }, len }
 }

@@ -2,6 +2,7 @@
 
 use super::columns;
 use super::write::{StructPacker, push_fixed, push_map, push_sequence};
+use crate::append::push_short;
 use crate::limits::{self, Meter};
 use crate::{Bitmap, Buffer, Error, LogicalType, PhysicalType, Result, Vector, VectorBuilder, View};
 
@@ -255,7 +256,7 @@ fn pack_runs(
         if validity.is_none_or(|validity| validity.get(row)) {
             bytes.extend_from_slice(&((to - from) as u32).to_le_bytes());
             match &texts {
-                None => push_run(&fixed[from * parts.width..to * parts.width], &mut bytes),
+                None => push_short(&mut bytes, &fixed[from * parts.width..to * parts.width]),
                 Some(texts) => {
                     let mut end = 0;
                     for view in &texts.views[from..to] {
@@ -264,7 +265,7 @@ fn pack_runs(
                     }
                     texts.views[from..to]
                         .iter()
-                        .for_each(|view| bytes.extend_from_slice(view.bytes(texts.heap)));
+                        .for_each(|view| push_short(&mut bytes, view.bytes(texts.heap)));
                 }
             }
         }
@@ -281,39 +282,22 @@ fn write_runs<const W: usize>(
     bytes: &mut [u8],
     starts: &mut Vec<u32>,
 ) {
+    const FEW: usize = 4;
     let mut at = 0;
     for (row, ends) in offsets.windows(2).enumerate() {
         if validity.is_none_or(|validity| validity.get(row)) {
-            let run = &values[ends[0] as usize..ends[1] as usize];
-            bytes[at..at + 4].copy_from_slice(&(run.len() as u32).to_le_bytes());
-            let target = bytes[at + 4..at + 4 + W * run.len()].as_chunks_mut::<W>().0;
-            at += 4 + W * run.len();
-            // Copies of known sizes need no call.
-            match (target, run) {
-                ([a], [x]) => *a = *x,
-                ([a, b], [x, y]) => (*a, *b) = (*x, *y),
-                ([a, b, c], [x, y, z]) => (*a, *b, *c) = (*x, *y, *z),
-                ([a, b, c, d], [w, x, y, z]) => (*a, *b, *c, *d) = (*w, *x, *y, *z),
-                (target, run) => target.copy_from_slice(run),
+            let (from, to) = (ends[0] as usize, ends[1] as usize);
+            let (header, rest) = bytes[at..].split_at_mut(4);
+            header.copy_from_slice(&((to - from) as u32).to_le_bytes());
+            let targets = rest.as_chunks_mut::<W>().0;
+            // Few elements are copied as four, whatever they are: what is behind them is written by the next rows.
+            match (values[from..].first_chunk::<FEW>(), targets.first_chunk_mut::<FEW>()) {
+                (Some(four), Some(target)) if to - from <= FEW => *target = *four,
+                (Some(_) | None, Some(_) | None) => targets[..to - from].copy_from_slice(&values[from..to]),
             }
+            at += 4 + W * (to - from);
         }
         starts.push(at as u32);
-    }
-}
-
-/// Appends elements of fixed width: of few bytes word by word, for which a copy would be a call.
-#[inline]
-fn push_run(run: &[u8], bytes: &mut Vec<u8>) {
-    const FEW: usize = 64;
-    let (words, rest) = run.as_chunks::<8>();
-    if run.len() > FEW {
-        return bytes.extend_from_slice(run);
-    }
-    words.iter().for_each(|word| bytes.extend_from_slice(word));
-    if let ([half], []) = rest.as_chunks::<4>() {
-        bytes.extend_from_slice(half);
-    } else {
-        bytes.extend_from_slice(rest);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Packing: canonical bytes of parts.
 
 use super::{HAS_NULLS, fixed_width};
+use crate::append::push_short;
 use crate::limits::{self, Pace};
 use crate::{Error, Field, LogicalType, PhysicalType, Result, Value};
 
@@ -93,7 +94,7 @@ fn push_without_nulls<'a>(
             out.truncate(start);
             return Ok(false);
         };
-        out.extend_from_slice(bytes);
+        push_short(out, bytes);
         if !is_fixed {
             let end = size(out.len() - first)?;
             out[ends + index * 4..ends + index * 4 + 4].copy_from_slice(&end.to_le_bytes());
@@ -117,7 +118,7 @@ fn push_others<'a>(values: impl Iterator<Item = Option<&'a [u8]>> + Clone, out: 
     }
     for bytes in values.flatten() {
         pace.steps(1 + bytes.len() / 64)?;
-        out.extend_from_slice(bytes);
+        push_short(out, bytes);
     }
     Ok(())
 }
@@ -198,7 +199,7 @@ impl StructPacker {
                 let rest = (index..self.widths.len()).filter(|field| self.widths[*field].is_none());
                 limits::grow_at_once(out, rest.filter_map(&get).map(<[u8]>::len).sum())?;
             }
-            out.extend_from_slice(bytes);
+            push_short(out, bytes);
             let written = size(out.len() - start - self.texts)?;
             out[end..end + 4].copy_from_slice(&written.to_le_bytes());
             end += 4;
@@ -237,7 +238,8 @@ impl FieldPlaces {
                 Some(width) => {
                     // What was appended belongs in front of what is there.
                     let size = (out.len() - before).min(*width);
-                    out.copy_within(before..before + size, fixed);
+                    let (fields, appended) = out.split_at_mut(before);
+                    copy_few(&mut fields[fixed..fixed + size], &appended[..size]);
                     out.truncate(before);
                     fixed += width;
                 }
@@ -249,6 +251,18 @@ impl FieldPlaces {
             }
         }
         Some(())
+    }
+}
+
+/// Copies as many bytes, mostly those of a number: without a call.
+#[inline(always)]
+fn copy_few(to: &mut [u8], from: &[u8]) {
+    if let (Ok(to), Ok(from)) = (<&mut [u8; 8]>::try_from(&mut *to), <&[u8; 8]>::try_from(from)) {
+        *to = *from;
+    } else if let (Ok(to), Ok(from)) = (<&mut [u8; 4]>::try_from(&mut *to), <&[u8; 4]>::try_from(from)) {
+        *to = *from;
+    } else {
+        to.copy_from_slice(from);
     }
 }
 

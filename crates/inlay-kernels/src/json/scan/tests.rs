@@ -148,3 +148,33 @@ fn names_are_compared_as_bytes_are() {
         }
     }
 }
+
+#[test]
+fn few_keys_are_the_keys() {
+    let documents = [
+        "{}",
+        " { } ",
+        r#"{"a": 1}"#,
+        r#"{"a": {"b": [1, {"c": 2}]}, "d": "x}", "e": -1.5e3 , "f" : null}"#,
+        r#"{"a": 1,}"#,
+        r#"{"a": 1"#,
+        r#"{"a" 1}"#,
+        r#"{"a": 1} x"#,
+        "[]",
+        "7",
+        "",
+        r#"{"a\n": 1}"#,
+        r#"{"a": 1, "b": 2, "c": 3, "d": 4, "e": 5}"#,
+        r#"{"a": tru}"#,
+        r#"{"": 1}"#,
+    ];
+    let mut known = 0;
+    for document in documents {
+        let mut few = [&[][..]; 4];
+        if let Some(count) = few_keys_of(document.as_bytes(), &mut few) {
+            assert_eq!(Some(few[..count].to_vec()), keys_of(document.as_bytes()), "{document}");
+            known += 1;
+        }
+    }
+    assert_eq!(known, 5);
+}
