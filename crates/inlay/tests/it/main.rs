@@ -47,3 +47,4 @@ mod slt;
 mod streaming;
 mod support;
 mod tidy;
+mod value_indexes;
