@@ -46,6 +46,9 @@ pub struct SetCounts {
     next: AtomicUsize,
 }
 
+/// Counts of some row groups, and which of these are left to the scan.
+type Part = (Batch, Vec<bool>);
+
 struct Started {
     made: Vec<Batch>,
     rest: TableScan,
@@ -77,7 +80,7 @@ impl Source for SetCounts {
         };
         let groups = options.scan.snapshot.row_groups();
         let parts: Vec<&[Arc<RowGroup>]> = groups.chunks(TASK_GROUPS).collect();
-        let done: Vec<Mutex<Option<(Batch, Vec<bool>)>>> = parts.iter().map(|_| Mutex::default()).collect();
+        let done: Vec<Mutex<Option<Part>>> = parts.iter().map(|_| Mutex::default()).collect();
         context.parallel(parts.len(), |part| {
             *done[part].lock() = Some(count(&options, parts[part])?);
             Ok(())
@@ -190,8 +193,7 @@ impl Counts {
     }
 }
 
-/// Counts of some row groups, and which of these are left to the scan.
-fn count(options: &SetCountsOptions, groups: &[Arc<RowGroup>]) -> Result<(Batch, Vec<bool>)> {
+fn count(options: &SetCountsOptions, groups: &[Arc<RowGroup>]) -> Result<Part> {
     let mut counts = Counts::new(options);
     let mut is_left = Vec::with_capacity(groups.len());
     for group in groups {
