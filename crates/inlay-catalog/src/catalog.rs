@@ -1,6 +1,7 @@
 //! The catalog: names to tables, views, indexes and table functions.
 
 use crate::source::{TableFunction, TableSource};
+use inlay_storage::store::IndexKind;
 use inlay_storage::{Table, TableSchema};
 use inlay_types::{Candidates, Error, MemoryBudget, Result};
 use parking_lot::RwLock;
@@ -46,6 +47,8 @@ pub struct IndexEntry {
     pub columns: Vec<usize>,
     /// UNIQUE.
     pub unique: bool,
+    /// USING.
+    pub kind: IndexKind,
 }
 
 /// What a table name in a query stands for.

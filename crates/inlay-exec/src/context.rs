@@ -27,6 +27,8 @@ pub struct ExecContext {
     pub progress: Arc<QueryProgress>,
     /// Where each operator's rows and time are noted, of all queries that are run with it; nowhere unless somebody asks.
     pub measured: Option<Arc<Mutex<Analysis>>>,
+    /// Whether indexes by value are used.
+    pub by_value: bool,
     /// See [`Limits::statement`].
     pub statement: Option<Arc<dyn Any + Send + Sync>>,
 }

@@ -19,6 +19,11 @@ impl ByCode {
     pub fn memory_size(&self) -> u64 {
         self.reservation.bytes()
     }
+
+    /// The sets, and what was reserved for them.
+    pub fn into_parts(self) -> (Vec<Places>, Reservation) {
+        (self.sets, self.reservation)
+    }
 }
 
 impl Deref for ByCode {

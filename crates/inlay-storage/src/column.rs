@@ -12,15 +12,19 @@ use crate::hyperloglog::HyperLogLog;
 use crate::predicate::{Prune, SegmentPredicate};
 use crate::resident::{Form, KeptForms};
 use crate::segment::{Segment, SegmentMeta};
+use crate::value_sets::ValueSets;
 use crate::zone_map::ZoneMap;
 use inlay_types::{Error, LogicalType, MemoryBudget, Result, Value};
 use parking_lot::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
 /// Bytes of a segment that a scan may use although they were refused: the operators above it took all there was, and
 /// only get on if it goes on. Enough for a row group of any type but texts of more than 40 bytes.
 const PASSING_MAX: u64 = 8 << 20;
+
+/// Sets of values are made when they are asked for so often: those of a column that an update replaces before are not worth it.
+const ASKED_MIN: u8 = 3;
 
 /// A column of a row group. See the module documentation.
 #[derive(Debug)]
@@ -41,6 +45,22 @@ pub struct Column {
     ascends: OnceLock<bool>,
     /// The values as hosts were given them; see [`crate::resident`].
     forms: Mutex<KeptForms>,
+    sets: Mutex<Sets>,
+    /// How often sets were asked for that are not there.
+    asked: AtomicU8,
+}
+
+/// What is known of the rows of each value, which an index by value asks for.
+#[derive(Debug, Default)]
+enum Sets {
+    /// Nobody made them, or they had to go.
+    #[default]
+    Unknown,
+    /// Somebody is about it.
+    Making,
+    /// There are too many values, or they are of a type without sets.
+    Never,
+    Made(Arc<ValueSets>),
 }
 
 impl Column {
@@ -61,6 +81,8 @@ impl Column {
             sketch: OnceLock::new(),
             ascends: OnceLock::new(),
             forms: Mutex::default(),
+            sets: Mutex::default(),
+            asked: AtomicU8::new(0),
         })
     }
 
@@ -76,6 +98,8 @@ impl Column {
             sketch: OnceLock::new(),
             ascends: OnceLock::new(),
             forms: Mutex::default(),
+            sets: Mutex::default(),
+            asked: AtomicU8::new(0),
         })
     }
 
@@ -263,6 +287,78 @@ impl Column {
         Ok(())
     }
 
+    /// The rows of each value, if somebody made them.
+    pub fn value_sets(&self) -> Option<Arc<ValueSets>> {
+        match &*self.sets.lock() {
+            Sets::Made(sets) => {
+                if !self.used.load(Ordering::Relaxed) {
+                    self.used.store(true, Ordering::Relaxed);
+                }
+                Some(Arc::clone(sets))
+            }
+            Sets::Unknown | Sets::Making | Sets::Never => None,
+        }
+    }
+
+    /// Makes the rows of each value if they are not there; `None` if the column cannot have them, or somebody else makes them just now.
+    pub(crate) fn make_value_sets(&self, budget: &MemoryBudget) -> Result<Option<Arc<ValueSets>>> {
+        {
+            let mut slot = self.sets.lock();
+            match &*slot {
+                Sets::Made(sets) => return Ok(Some(Arc::clone(sets))),
+                Sets::Making | Sets::Never => return Ok(None),
+                Sets::Unknown => *slot = Sets::Making,
+            }
+        }
+        let made = self.segment_to_scan().and_then(|segment| ValueSets::of(&segment, budget));
+        let mut slot = self.sets.lock();
+        match made {
+            Ok(made) => {
+                let made = made.map(Arc::new);
+                *slot = made.clone().map_or(Sets::Never, Sets::Made);
+                Ok(made)
+            }
+            Err(error) => {
+                *slot = Sets::Unknown;
+                Err(error)
+            }
+        }
+    }
+
+    /// As [`Column::value_sets`]; makes them when they have been asked for a few times and there is memory for them.
+    pub(crate) fn value_sets_or_ask(&self, budget: &MemoryBudget) -> Result<Option<Arc<ValueSets>>> {
+        if let Some(sets) = self.value_sets() {
+            return Ok(Some(sets));
+        }
+        if self.asked.fetch_add(1, Ordering::Relaxed) + 1 < ASKED_MIN {
+            return Ok(None);
+        }
+        self.asked.store(0, Ordering::Relaxed);
+        match self.make_value_sets(budget) {
+            // The row group is scanned.
+            Err(error) if matches!(error.root(), Error::OutOfMemory { .. }) => Ok(None),
+            made => made,
+        }
+    }
+
+    /// Bytes of the rows of each value, if they are there.
+    pub fn value_sets_size(&self) -> Option<u64> {
+        self.value_sets().map(|sets| sets.memory_size() as u64)
+    }
+
+    /// Forgets the rows of each value, which can be made again, unless somebody uses them. Returns the bytes given back.
+    pub(crate) fn drop_value_sets(&self) -> u64 {
+        let Some(mut slot) = self.sets.try_lock() else { return 0 };
+        match &*slot {
+            Sets::Made(sets) if Arc::strong_count(sets) == 1 => {
+                let bytes = sets.reserved_bytes();
+                *slot = Sets::Unknown;
+                bytes
+            }
+            Sets::Made(_) | Sets::Unknown | Sets::Making | Sets::Never => 0,
+        }
+    }
+
     /// Whether statistics on disk cover the column's values.
     pub(crate) fn is_in_statistics(&self) -> bool {
         self.in_statistics.load(Ordering::Acquire)
@@ -280,13 +376,14 @@ impl Column {
         if self.stored().is_none() || self.used.swap(false, Ordering::Relaxed) {
             return 0;
         }
+        let sets = self.drop_value_sets();
         match &*slot {
             Some(segment) if Arc::strong_count(segment) == 1 => {
                 let bytes = segment.reserved_bytes();
                 *slot = None;
-                bytes
+                sets + bytes
             }
-            _ => 0,
+            Some(_) | None => sets,
         }
     }
 }

@@ -13,6 +13,7 @@
 //! - [`resident`]: columns as hosts have them, on pages that arrays map.
 //! - [`io`]: disks, real and simulated. [`file`]: the database file. [`wal`]: its log. docs/format.md specifies both.
 //! - [`index`]: radix trees over keys, shared by all versions of a table and kept in pages.
+//! - [`value_sets`]: the rows of each value of a column, which indexes by value are made of.
 //! - [`zone_map`], [`statistics`], [`hyperloglog`]: what the optimizer and scans know without reading rows.
 //!
 //! Storage knows no SQL and no threads of its own.
@@ -39,6 +40,7 @@ mod simd;
 pub mod statistics;
 pub mod store;
 pub mod table;
+pub mod value_sets;
 pub mod wal;
 pub mod zone_map;
 
@@ -57,4 +59,5 @@ pub use schema::{
 pub use segment::{PreparedPredicate, Segment, SegmentMeta};
 pub use statistics::{ColumnStatistics, TableStatistics};
 pub use table::{Table, TableSnapshot};
+pub use value_sets::ValueSets;
 pub use zone_map::ZoneMap;

@@ -555,6 +555,7 @@ impl Run<'_> {
             batch_rows: self.session.settings.batch_rows(),
             progress: Arc::clone(&self.session.progress),
             measured: self.measured.clone(),
+            by_value: !self.session.settings.value_indexes_off,
             statement: limits::current().and_then(|limits| limits.statement),
         }
     }

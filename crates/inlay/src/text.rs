@@ -3,7 +3,7 @@
 use inlay_catalog::{ColumnSchema, TableSchema};
 use inlay_sql::parser::{create_function_text, parse_functions};
 use inlay_storage::store::{
-    Definition, DefinitionKind, IndexDefinition, Sequence, SequenceOptions, State, View,
+    Definition, DefinitionKind, IndexDefinition, IndexKind, Sequence, SequenceOptions, State, View,
 };
 use inlay_storage::{ForeignKey, Origin, ReferenceAction};
 use inlay_types::Result;
@@ -139,8 +139,12 @@ pub(crate) fn create_index(index: &IndexDefinition, schema: &TableSchema) -> Str
     let keys: Vec<String> = columns.clone().map(index_key).collect();
     let condition = columns.filter_map(condition_of).next();
     let condition = condition.map_or_else(String::new, |condition| format!(" WHERE {condition}"));
+    let using = match index.kind {
+        IndexKind::Art => "",
+        IndexKind::Bitmap => "USING bitmap ",
+    };
     format!(
-        "CREATE {unique}INDEX {} ON {} ({}){condition}",
+        "CREATE {unique}INDEX {} ON {} {using}({}){condition}",
         quoted(inlay_catalog::bare_name(&index.name)),
         name(&schema.name),
         keys.join(", ")

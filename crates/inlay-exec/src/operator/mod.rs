@@ -17,6 +17,7 @@ pub mod outlet;
 pub mod project;
 pub mod recursive;
 pub mod sample;
+pub mod set_counts;
 pub mod set_operation;
 pub mod sort;
 pub mod sorted_join;

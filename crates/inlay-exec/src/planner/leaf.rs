@@ -4,7 +4,9 @@ use super::{Fragment, Incoming, Needed, NodeNumber, Planner};
 use crate::expression::{Filter, Layout, Program};
 use crate::operator::aggregate::KeyDomain;
 use crate::operator::source_scan::{SourceHints, TableSourceScan};
-use crate::operator::table_scan::{ScanSlot, TableScan, TableScanOptions, split_filters};
+use crate::operator::table_scan::{
+    ByValue, ScanSlot, TableScan, TableScanOptions, condition_of, split_filters,
+};
 use crate::operator::values::Values;
 use inlay_catalog::{SourceFilter, TableEntry, TableSource};
 use inlay_sql::plan::{ColumnId, Expr, ScanColumn};
@@ -76,6 +78,7 @@ impl Planner<'_> {
                 });
             }
         }
+        let by_value = self.by_value(table, &split.residual, columns)?;
         let options = TableScanOptions {
             table: Arc::clone(&table.table),
             snapshot,
@@ -89,9 +92,31 @@ impl Planner<'_> {
             dynamic_filters,
             residual: Filter::compile(&split.residual, &Layout(residual_ids.clone()))?,
             residual_columns: residual_ids.iter().map(|id| position(*id)).collect::<Result<_>>()?,
+            by_value,
+            groups: None,
         };
         let output = wanted.iter().map(|c| c.id).chain(row_id).collect();
         Ok(Fragment::new(Arc::new(TableScan::new(options)), output, node))
+    }
+
+    /// What indexes by value may decide of a scan.
+    fn by_value(&self, table: &TableEntry, residual: &[Expr], columns: &[ScanColumn]) -> Result<ByValue> {
+        if !self.context.by_value {
+            return Ok(ByValue::default());
+        }
+        let indexed = table.table.columns_by_value();
+        let mut by_value = ByValue::default();
+        let position = |id: ColumnId| {
+            let column = columns.iter().find(|column| column.id == id)?;
+            indexed.contains(&column.index).then_some(column.index)
+        };
+        if !indexed.is_empty() {
+            for expr in residual {
+                by_value.conditions.extend(condition_of(expr, &position)?);
+            }
+        }
+        by_value.columns = indexed;
+        Ok(by_value)
     }
 
     pub(super) fn lower_source(

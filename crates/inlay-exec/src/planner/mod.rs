@@ -6,6 +6,7 @@
 //! which they must run; in particular a build side comes before its probe side, so filters are ready when scans start.
 
 mod constants;
+mod counted;
 mod hoist;
 mod join;
 mod known;
@@ -406,6 +407,9 @@ impl<'a> Planner<'a> {
         };
         if let Some(known) = self.lower_known(node, plan)? {
             return Ok(known);
+        }
+        if let Some(counted) = self.lower_counted(node, plan)? {
+            return Ok(counted);
         }
         let exprs = groups.iter().map(|(_, e)| e).chain(aggregates.iter().flat_map(|(_, a)| a.expressions()));
         let below = with_expressions(&Needed::new(), exprs);

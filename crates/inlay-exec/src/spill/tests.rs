@@ -39,6 +39,7 @@ pub(crate) fn context_with(limit: u64, threads: usize, space: &Arc<TempSpace>) -
         batch_rows: inlay_types::VECTOR_SIZE,
         progress: Arc::default(),
         measured: None,
+        by_value: true,
         statement: None,
         workers: Workers::new(threads),
         interrupt: Interrupt::new(),

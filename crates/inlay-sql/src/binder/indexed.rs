@@ -15,7 +15,7 @@ use crate::parser::ast::{self, ExprKind, Pos};
 use crate::plan::{self, ColumnId, Expr, IndexedColumn, ScanColumn};
 use inlay_catalog::{ColumnSchema, SYSTEM, TableEntry, TableSchema, qualified, schema_of};
 use inlay_kernels::function::Volatility;
-use inlay_storage::store::DefinitionKind;
+use inlay_storage::store::{DefinitionKind, IndexKind};
 use inlay_storage::{IndexedExpression, Origin};
 use inlay_types::{Error, LogicalType, Result};
 
@@ -57,11 +57,19 @@ impl Binder<'_> {
                 };
                 let position = self.column_index(&schema, name, &create.table)?;
                 self.check_key_types(&schema, &[position], key.pos)?;
+                if create.kind == IndexKind::Bitmap {
+                    entry.table.check_value_index(position).map_err(|error| self.at(error, key.pos))?;
+                }
                 // NULL in one column of a key takes a row out.
                 if condition.is_none() || !positions.is_empty() {
                     positions.push(position);
                     continue;
                 }
+            }
+            if create.kind == IndexKind::Bitmap {
+                let feature = "an expression in a bitmap index".to_string();
+                let alternative = Some("make it a generated column, or an index USING art".to_string());
+                return Err(self.at(Error::Unsupported { feature, alternative }, key.pos));
             }
             let indexed = IndexedExpression { expression: text.clone(), condition: condition.clone() };
             let column = self.indexed_column(&schema, key, indexed)?;
@@ -87,6 +95,7 @@ impl Binder<'_> {
             columns: positions,
             added,
             unique: create.unique,
+            kind: create.kind,
             if_not_exists: create.if_not_exists,
         })))
     }

@@ -14,6 +14,7 @@ use inlay_catalog::{
     CatalogEntry, ColumnSchema, IndexEntry, SequenceSchema, TableEntry, TableSchema, bare_name, qualified,
     schema_of,
 };
+use inlay_storage::store::IndexKind;
 use inlay_storage::{Check, Deferral, Origin};
 use inlay_types::{Error, Result};
 
@@ -30,6 +31,7 @@ pub(super) struct Beside {
 struct TakenIndex {
     columns: Vec<Taken>,
     unique: bool,
+    kind: IndexKind,
     comment: Option<String>,
 }
 
@@ -206,7 +208,8 @@ impl Binder<'_> {
                 number += 1;
                 name = qualified(schema_of(&schema.name), &format!("{own}{number}"));
             }
-            made.push(NewIndex { name, columns, unique: index.unique, comment: index.comment });
+            let (unique, kind) = (index.unique, index.kind);
+            made.push(NewIndex { name, columns, unique, kind, comment: index.comment });
         }
         made
     }
@@ -217,7 +220,8 @@ fn taken(source: &TableSchema, index: IndexEntry, comment: Option<String>) -> Ta
         hidden if hidden.is_hidden() => Taken::Hidden(hidden.clone()),
         column => Taken::Named(column.name.clone()),
     };
-    TakenIndex { columns: index.columns.iter().map(column).collect(), unique: index.unique, comment }
+    let columns = index.columns.iter().map(column).collect();
+    TakenIndex { columns, unique: index.unique, kind: index.kind, comment }
 }
 
 /// How a sequence like another begins and goes on.

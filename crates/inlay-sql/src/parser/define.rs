@@ -8,13 +8,14 @@ use super::ast::{
 };
 use super::convert::{Context, unsupported};
 use super::query::expr_start;
+use inlay_storage::store::IndexKind;
 use inlay_types::{Error, LogicalType, Result};
 use sqlparser::ast;
 use sqlparser::tokenizer::Token;
 
 /// What may stand behind USING.
-const INDEX_KINDS: &str = "indexes are radix trees, which find rows by equality, IN and ranges: USING art, or btree, \
-                           which do the same, may be written or left out";
+const INDEX_KINDS: &str = "USING art, or btree, which may be left out: a radix tree, which finds rows by equality, IN and ranges; \
+                           USING bitmap: the rows of each value, of columns with few of them";
 
 impl Reader<'_> {
     /// Tells `CREATE [OR REPLACE] [TEMP] SEQUENCE` from other CREATEs.
@@ -258,13 +259,13 @@ impl Context<'_, '_> {
         use ast::TableConstraint as C;
         match constraint {
             C::PrimaryKey(key) => {
-                self.index_kind(key.index_type, &key.index_options, pos)?;
+                self.key_kind(key.index_type, &key.index_options, pos)?;
                 let (name, characteristics) = (key.name, key.characteristics);
                 let kind = ConstraintKind::PrimaryKey(self.key_columns(key.columns)?);
                 self.named(name, kind, characteristics, pos)
             }
             C::Unique(key) => {
-                self.index_kind(key.index_type, &key.index_options, pos)?;
+                self.key_kind(key.index_type, &key.index_options, pos)?;
                 let (name, characteristics) = (key.name, key.characteristics);
                 if key.nulls_distinct == ast::NullsDistinctOption::NotDistinct {
                     return Err(self.at(unsupported("UNIQUE NULLS NOT DISTINCT"), pos));
@@ -482,13 +483,24 @@ impl Context<'_, '_> {
         if !create.include.is_empty() || create.nulls_distinct == Some(false) {
             return Err(self.at(unsupported("INCLUDE and NULLS NOT DISTINCT of an index"), table.pos()));
         }
-        self.index_kind(create.using, &create.index_options, table.pos())?;
+        let kind = self.index_kind(create.using, &create.index_options, table.pos())?;
+        if kind == IndexKind::Bitmap && (create.unique || create.predicate.is_some()) {
+            let what = if create.unique { "UNIQUE" } else { "WHERE" };
+            let alternative = Some("USING art can have it".to_string());
+            let feature = format!("{what} of a bitmap index");
+            return Err(self.at(Error::Unsupported { feature, alternative }, table.pos()));
+        }
         if create.r#async || !create.with.is_empty() || !create.alter_options.is_empty() {
             return Err(
                 self.at(unsupported("an option of CREATE INDEX (WITH, ASYNC, ALGORITHM, LOCK)"), table.pos())
             );
         }
         let key = |column: ast::IndexColumn| {
+            let options = &column.column.options;
+            if kind == IndexKind::Bitmap && (options.sort.is_some() || options.nulls_first.is_some()) {
+                let message = "the order of a column in a bitmap index";
+                return Err(self.at(unsupported(message), expr_start(&column.column.expr)));
+            }
             if let Some(class) = column.operator_class {
                 let message = format!("the operator class {class} of an index");
                 return Err(self.at(unsupported(message), expr_start(&column.column.expr)));
@@ -505,18 +517,31 @@ impl Context<'_, '_> {
             columns: create.columns.into_iter().map(key).collect::<Result<_>>()?,
             filter: create.predicate.map(|condition| self.with_text(condition)).transpose()?,
             unique: create.unique,
+            kind,
             if_not_exists: create.if_not_exists,
         })))
     }
 
-    /// Whether an index may be of the kind that it asks for: there is one, which a name that promises no more than it
-    /// does may stand for.
+    /// Whether the index of a key may be of the kind that it asks for.
+    fn key_kind(&self, using: Option<ast::IndexType>, options: &[ast::IndexOption], pos: Pos) -> Result<()> {
+        match self.index_kind(using, options, pos)? {
+            IndexKind::Art => Ok(()),
+            IndexKind::Bitmap => {
+                let alternative = Some("its index is USING art".to_string());
+                let feature = "a bitmap index of a key".to_string();
+                Err(self.at(Error::Unsupported { feature, alternative }, pos))
+            }
+        }
+    }
+
+    /// The kind of index that is asked for.
     fn index_kind(
         &self,
         using: Option<ast::IndexType>,
         options: &[ast::IndexOption],
         pos: Pos,
-    ) -> Result<()> {
+    ) -> Result<IndexKind> {
+        let mut found = IndexKind::Art;
         let behind = options.iter().filter_map(|option| match option {
             ast::IndexOption::Using(kind) => Some(kind),
             ast::IndexOption::Comment(_) => None,
@@ -525,9 +550,8 @@ impl Context<'_, '_> {
             let name = kind.to_string();
             let is = |known: &str| name.eq_ignore_ascii_case(known);
             if is("bitmap") {
-                return Err(self.at(unsupported("an index of the kind bitmap").with_hint(INDEX_KINDS), pos));
-            }
-            if !is("art") && !is("btree") {
+                found = IndexKind::Bitmap;
+            } else if !is("art") && !is("btree") {
                 return Err(self.at(
                     Error::bind(format!("there is no index of the kind {name}")).with_hint(INDEX_KINDS),
                     pos,
@@ -537,7 +561,7 @@ impl Context<'_, '_> {
         if options.iter().any(|option| matches!(option, ast::IndexOption::Comment(_))) {
             return Err(self.at(unsupported("COMMENT of an index in CREATE INDEX"), pos));
         }
-        Ok(())
+        Ok(found)
     }
 
     pub(super) fn alter_table(&self, alter: ast::AlterTable) -> Result<StatementKind> {

@@ -6,12 +6,14 @@
 use super::statement::Query;
 use super::window::{Frame, FrameBound, FrameExclusion, FrameUnits};
 use super::{
-    AggregateExpr, ColumnId, Columns, Expr, JoinKind, LambdaKind, OrderedJoinKind, Plan, SetOpKind, SharedId,
-    SortKey, WindowExpr,
+    AggregateExpr, ColumnId, Columns, Expr, JoinKind, LambdaKind, OrderedJoinKind, Plan, ScanColumn,
+    SetOpKind, SharedId, SortKey, WindowExpr,
 };
+use inlay_storage::{RowGroup, Table};
 use inlay_types::Value;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
+use std::sync::Arc;
 
 /// Most values of a list behind IN that are shown.
 const IN_LIST_SHOWN_MAX: usize = 32;
@@ -203,6 +205,7 @@ impl<'a> Printer<'a> {
                     details.push(("without NULL", self.names(full)));
                 }
                 self.push_list(details, "filter", filters);
+                details.push(("bitmap index", self.by_value(&table.table, columns)));
                 format!("Scan {}", table.name)
             }
             Plan::Source { source, columns, filters } => {
@@ -221,6 +224,22 @@ impl<'a> Printer<'a> {
             }
             _ => String::new(),
         }
+    }
+
+    /// Which columns of a scan have bitmap indexes, and in how many row groups these know something.
+    fn by_value(&self, table: &Table, columns: &[ScanColumn]) -> String {
+        let indexed = table.columns_by_value();
+        let columns = columns.iter().filter(|column| indexed.contains(&column.index));
+        let (names, columns): (Vec<String>, Vec<usize>) =
+            columns.map(|column| (self.name(column.id), column.index)).unzip();
+        if columns.is_empty() {
+            return String::new();
+        }
+        let snapshot = table.snapshot();
+        let groups = snapshot.row_groups();
+        let knows = |group: &&Arc<RowGroup>| columns.iter().all(|c| group.column(*c).value_sets().is_some());
+        let knowing = groups.iter().filter(knows).count();
+        format!("{} in {knowing} of {} row groups", names.join(", "), groups.len())
     }
 
     /// Operators that make each row, or each group, another one.

@@ -9,6 +9,7 @@
 use super::{ColumnId, Columns, Estimates, Expr, HeldRows, Plan};
 pub use crate::parser::ast::OnCommit;
 use inlay_catalog::{ColumnSchema, DefinitionKind, SequenceSchema, TableEntry, TableSchema};
+use inlay_storage::store::IndexKind;
 use inlay_types::Value;
 use std::sync::Arc;
 
@@ -306,6 +307,8 @@ pub struct NewIndex {
     pub columns: Vec<usize>,
     /// UNIQUE.
     pub unique: bool,
+    /// USING.
+    pub kind: IndexKind,
     /// COMMENT ON INDEX.
     pub comment: Option<String>,
 }
@@ -775,6 +778,8 @@ pub struct CreateIndex {
     pub added: Vec<(ColumnSchema, Expr)>,
     /// UNIQUE.
     pub unique: bool,
+    /// USING.
+    pub kind: IndexKind,
     /// IF NOT EXISTS.
     pub if_not_exists: bool,
 }

@@ -15,8 +15,11 @@ use twox_hash::XxHash3_64;
 pub(super) const HEADER_SIZE: usize = 512;
 /// Both header blocks.
 pub(super) const HEADERS_SIZE: usize = 2 * BLOCK_SIZE as usize;
-/// The format that is written. Older ones are read, and a file that is opened for writing gets the newest.
+/// The format that is written, unless the database has something that came later. Older ones are read, and a file that is
+/// opened for writing gets this one.
 pub const FORMAT_VERSION: u32 = 2;
+/// The newest format: all is as in [`FORMAT_VERSION`], and there may be more kinds of objects.
+pub const FORMAT_VERSION_MAX: u32 = 3;
 /// The first format there was, which is still read.
 const FORMAT_VERSION_MIN: u32 = 1;
 const MAGIC: [u8; 16] = *b"Inlay database\n\0";
@@ -100,7 +103,7 @@ impl Header {
             return Err(Error::corrupt("no header"));
         }
         let version = reader.u32()?;
-        if version > FORMAT_VERSION {
+        if version > FORMAT_VERSION_MAX {
             return Ok(Err(version));
         }
         if version < FORMAT_VERSION_MIN {
@@ -200,7 +203,7 @@ fn newest_of(blocks: &[u8], parity: u64, path: &str) -> Result<(Found, bool)> {
 /// The refusal of a database of a newer format.
 fn newer_version(version: u32, path: &str) -> Error {
     let alternative =
-        format!("this version of Inlay knows versions up to {FORMAT_VERSION}; open it with a newer one");
+        format!("this version of Inlay knows versions up to {FORMAT_VERSION_MAX}; open it with a newer one");
     let feature = format!("\"{path}\" has format version {version}, which");
     Error::Unsupported { feature, alternative: Some(alternative) }
 }

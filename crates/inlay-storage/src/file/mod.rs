@@ -18,7 +18,7 @@ mod space;
 #[cfg(test)]
 mod tests;
 
-pub use header::FORMAT_VERSION;
+pub use header::{FORMAT_VERSION, FORMAT_VERSION_MAX};
 pub use log_mark::LogMark;
 pub use object::{ObjectKind, ObjectPtr, Payload};
 pub use salvage::{SalvageReport, SalvagedObject, salvage};
@@ -33,7 +33,7 @@ use parking_lot::Mutex;
 use space::{FIRST_BLOCK, Space};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 /// Bytes of a block.
@@ -91,6 +91,8 @@ pub struct BlockFile {
     generation: AtomicU64,
     space: Mutex<Space>,
     published: Mutex<Header>,
+    /// The format that the next header says at least; never lowered while the file is open.
+    needed_format: AtomicU32,
     /// The salt of the log that the newest header says is needed; 0 if it says that of none.
     marked: AtomicU64,
     reading: Mutex<Option<Arc<GenerationLock>>>,
@@ -228,6 +230,7 @@ impl BlockFile {
             space: Mutex::new(space),
             marked: AtomicU64::new(0),
             published: Mutex::new(header),
+            needed_format: AtomicU32::new(FORMAT_VERSION),
             reading: Mutex::new(None),
             failure: Mutex::new(None),
         }
@@ -310,6 +313,19 @@ impl BlockFile {
     /// The version of the format of what the newest header leads to, and of the log behind it; 0 if no header was read.
     pub fn format(&self) -> u32 {
         self.published.lock().version
+    }
+
+    /// Has all headers from now on say that the file has this version of the format, or a later one. Returns what the newest says.
+    pub fn raise_format(&self, version: u32) -> u32 {
+        // Whoever is about to publish a header has read before what it will say.
+        let published = self.published.lock();
+        self.needed_format.fetch_max(version, Ordering::SeqCst);
+        published.version
+    }
+
+    /// Whether the newest header is to be written once more for what [`Self::raise_format`] said.
+    pub fn wants_format(&self) -> bool {
+        self.format() < self.needed_format.load(Ordering::SeqCst)
     }
 
     /// Number of blocks in use or between such.
@@ -504,14 +520,15 @@ impl BlockFile {
     /// not. After an error they are still in use, and the last root is what the file holds; if the error came after
     /// the point where either may be, [`Self::write_failure`] says that no more is written.
     pub fn publish(&self, root: Root, retired: Vec<Arc<StoredObject>>) -> Result<()> {
-        self.publish_with_log(root, retired, &|| Ok(LogMark::default()))
+        self.publish_with_log(root, FORMAT_VERSION, retired, &|| Ok(LogMark::default()))
     }
 
-    /// As [`Self::publish`] for a file with a log: `log` says, when the header is written, what it has to say of it. Whoever
+    /// As [`Self::publish`] for a file with a log, whose root needs a version of the format: `log` says, when the header is written, what it has to say of it. Whoever
     /// commits from then on finds that nothing is noted of the log, and waits in [`Self::expect_log`].
     pub fn publish_with_log(
         &self,
         root: Root,
+        format: u32,
         retired: Vec<Arc<StoredObject>>,
         log: &dyn Fn() -> Result<LogMark>,
     ) -> Result<()> {
@@ -529,7 +546,7 @@ impl BlockFile {
         self.marked.store(0, Ordering::SeqCst);
         let log = log().inspect_err(|_| self.discard(free_list))?;
         let marked = if log.lsn > root.lsn { log.salt } else { 0 };
-        let version = FORMAT_VERSION;
+        let version = self.needed_format.load(Ordering::SeqCst).max(format);
         let header = Header { version, database_id, generation, block_count, free_list, root, log };
         self.sync()?;
         self.write_header(&header)?;

@@ -463,7 +463,7 @@ fn a_newer_format_is_refused_with_its_version() {
         let (disk, _) = small_database();
         let file = disk.open(path(), OpenMode::ReadWrite).unwrap();
         let newest = read_headers(&*file, "t.db").unwrap().0.unwrap().header;
-        let later = Header { version: FORMAT_VERSION + 1, ..newest };
+        let later = Header { version: FORMAT_VERSION_MAX + 1, ..newest };
         for (copy, offset) in header::offsets(later.generation).into_iter().enumerate() {
             file.write_at(&later.to_bytes(copy), offset).unwrap();
         }
@@ -471,7 +471,7 @@ fn a_newer_format_is_refused_with_its_version() {
         let error = BlockFile::open(&*disk, path(), read_only).unwrap_err();
         let message = error.to_string();
         assert_eq!(error.sqlstate(), "0A000");
-        assert!(message.contains(&format!("has format version {}", FORMAT_VERSION + 1)), "{message}");
+        assert!(message.contains(&format!("has format version {}", FORMAT_VERSION_MAX + 1)), "{message}");
         assert!(message.contains("open it with a newer one"), "{message}");
     }
 }

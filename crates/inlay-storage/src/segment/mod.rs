@@ -22,6 +22,7 @@ mod encode;
 mod filter;
 mod image;
 mod meta;
+mod numbered;
 mod order;
 mod patched;
 mod prepare;

@@ -170,7 +170,8 @@ impl Store {
             let rewritten = std::mem::take(&mut commits.rewritten);
             (Arc::clone(&commits.tip), std::mem::take(&mut commits.logged), rewritten)
         };
-        let is_old = durable.home.file().format() < FORMAT_VERSION;
+        let file = durable.home.file();
+        let is_old = file.format() < FORMAT_VERSION || file.wants_format();
         if state.lsn != done.lsn || is_old || done.tables.values().any(InFile::can_get_statistics) {
             if let Err(error) = self.make_durable(Arc::clone(&state)) {
                 let mut commits = self.commits.lock();
@@ -270,7 +271,7 @@ impl Store {
             || tables.values().filter_map(|in_file| in_file.slot.loaded()).flat_map(|t| columns_in_file(t));
         of_root().for_each(|stored| stored.unhold());
         home.file()
-            .publish_with_log(root, retired, &|| {
+            .publish_with_log(root, state.format(), retired, &|| {
                 // A copy that is written into another file has no log.
                 let durable = self.durable.as_ref().filter(|durable| Arc::ptr_eq(&durable.home, home));
                 durable.map_or(Ok(LogMark::default()), |durable| durable.log_mark_at(root.lsn))

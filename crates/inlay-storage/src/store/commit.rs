@@ -13,10 +13,11 @@
 
 use super::history::{Committed, Delta};
 use super::intents::row_conflict;
-use super::object::{Object, ObjectId};
+use super::object::{IndexKind, Object, ObjectId};
 use super::state::{State, name_key};
 use super::transaction::{Inner, Transaction};
 use super::{Commits, Store, Unsure, log};
+use crate::file::FORMAT_VERSION;
 use crate::row_set::RowSet;
 use crate::table::{Change, ColumnSource, Piece, Table, Touched};
 use inlay_types::{Error, Result};
@@ -41,6 +42,7 @@ impl Transaction {
         }
         self.check_writable()?;
         self.store.check_names()?;
+        self.store.raise_format(&inner)?;
         self.store.sync_written_segments(&inner)?;
         let mut commits = self.store.commits.lock();
         self.store.retreat(&mut commits)?;
@@ -246,6 +248,19 @@ impl Transaction {
 }
 
 impl Store {
+    /// Has the header of the file say that it has what the transaction defines, before the log does: versions that do not know
+    /// it refuse the file by its number then, and take no log for a damaged one.
+    fn raise_format(&self, inner: &Inner) -> Result<()> {
+        let Some(durable) = &self.durable else { return Ok(()) };
+        let objects = inner.definitions.iter().filter_map(|id| inner.view.object(*id));
+        let needed = objects.map(Object::format).max().unwrap_or(FORMAT_VERSION);
+        let file = durable.home.file();
+        if needed > FORMAT_VERSION && file.raise_format(needed) < needed {
+            self.checkpoint_as_it_is()?;
+        }
+        Ok(())
+    }
+
     /// Fails if a row or its table was changed by a commit after `lsn`.
     pub(super) fn check_committed_since(&self, lsn: u64, table: ObjectId, ids: &RowSet) -> Result<()> {
         let mut commits = self.commits.lock();
@@ -348,9 +363,14 @@ fn is_altered(changes: &[Change]) -> bool {
 fn forget_index(object: &Object, state: &State) {
     let Object::Index(index) = object else { return };
     let Some(Object::Table(slot)) = state.object(index.table) else { return };
-    let is_wanted = state.indexes_of(index.table).any(|other| other.columns == index.columns);
-    if let (false, Some(table)) = (is_wanted, slot.loaded()) {
-        table.remove_secondary_index(&index.columns);
+    let Some(table) = slot.loaded() else { return };
+    let left = || state.indexes_of(index.table).filter(|other| other.kind == index.kind);
+    match index.kind {
+        IndexKind::Art if left().any(|other| other.columns == index.columns) => {}
+        IndexKind::Art => table.remove_secondary_index(&index.columns),
+        IndexKind::Bitmap => {
+            table.set_value_indexes(left().flat_map(|other| other.columns.iter().copied()).collect())
+        }
     }
 }
 

@@ -34,7 +34,9 @@ mod transaction;
 
 pub use definition::{Definition, DefinitionKind};
 pub use maintain::{Recovered, RecoveryReport};
-pub use object::{Counter, IndexDefinition, Object, ObjectId, Sequence, SequenceOptions, TableSlot, View};
+pub use object::{
+    Counter, IndexDefinition, IndexKind, Object, ObjectId, Sequence, SequenceOptions, TableSlot, View,
+};
 pub use open::{AccessMode, StoreOptions};
 pub use state::{CatalogMark, State, name_key};
 pub use transaction::{Isolation, RowPredicate, Transaction, TransactionOptions};

@@ -4,6 +4,7 @@
 
 use super::definition::{Definition, DefinitionKind};
 use crate::bytes::{ByteReader, ByteWriter};
+use crate::file::FORMAT_VERSION;
 use crate::store::directory::StoredTable;
 use crate::table::Table;
 use inlay_types::{Error, Result};
@@ -146,6 +147,25 @@ impl Sequence {
     }
 }
 
+/// What an index is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IndexKind {
+    /// A radix tree from keys to rows.
+    Art,
+    /// The rows of each value, of each of its columns apart; see [`crate::value_sets`].
+    Bitmap,
+}
+
+impl IndexKind {
+    /// What stands behind USING.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Art => "art",
+            Self::Bitmap => "bitmap",
+        }
+    }
+}
+
 /// CREATE INDEX.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IndexDefinition {
@@ -157,8 +177,10 @@ pub struct IndexDefinition {
     pub table: ObjectId,
     /// Positions of its columns.
     pub columns: Vec<usize>,
-    /// UNIQUE.
+    /// UNIQUE; never of a bitmap index.
     pub unique: bool,
+    /// USING.
+    pub kind: IndexKind,
 }
 
 /// An object of a database.
@@ -251,6 +273,17 @@ impl Object {
         }
     }
 
+    /// The first version of the format that files have it in.
+    pub(crate) fn format(&self) -> u32 {
+        match self {
+            Self::Table(_) | Self::View(_) | Self::Sequence(_) | Self::Definition(_) => FORMAT_VERSION,
+            Self::Index(index) => match index.kind {
+                IndexKind::Art => FORMAT_VERSION,
+                IndexKind::Bitmap => 3,
+            },
+        }
+    }
+
     /// The form that files hold of anything but a table.
     pub(crate) fn write_definition(&self, out: &mut ByteWriter) {
         match self {
@@ -279,13 +312,19 @@ impl Object {
                 write_counter(sequence.counter(), out);
             }
             Self::Index(index) => {
-                out.u8(3);
+                out.u8(match index.kind {
+                    IndexKind::Art => 3,
+                    IndexKind::Bitmap => 5,
+                });
                 out.u64(index.id);
                 out.text(&index.name);
                 out.u64(index.table);
                 out.count(index.columns.len());
                 index.columns.iter().for_each(|column| out.count(*column));
-                out.bool(index.unique);
+                match index.kind {
+                    IndexKind::Art => out.bool(index.unique),
+                    IndexKind::Bitmap => {}
+                }
             }
             Self::Definition(definition) => {
                 out.u8(4);
@@ -317,12 +356,13 @@ impl Object {
                 let owner = from.option(|from| Ok((from.u64()?, from.text()?.to_string())))?;
                 Self::Sequence(Arc::new(Sequence::at(id, name, options, owner, read_counter(from)?)))
             }
-            3 => Self::Index(Arc::new(IndexDefinition {
+            tag @ (3 | 5) => Self::Index(Arc::new(IndexDefinition {
                 id: from.u64()?,
                 name: from.text()?.to_string(),
                 table: from.u64()?,
                 columns: (0..from.count_of(1)?).map(|_| from.count()).collect::<Result<_>>()?,
-                unique: from.bool()?,
+                unique: tag == 3 && from.bool()?,
+                kind: if tag == 5 { IndexKind::Bitmap } else { IndexKind::Art },
             })),
             4 => Self::Definition(Arc::new(Definition::read(from)?)),
             kind => return Err(Error::corrupt(format!("object of kind {kind}"))),

@@ -5,6 +5,7 @@
 //! state becomes visible when it is durable. The newest state is the last one again whose record stayed.
 
 use super::object::Object;
+use super::state::want_index;
 use super::{Commits, Store, Unsure};
 use inlay_types::{Error, Result};
 use parking_lot::MutexGuard;
@@ -40,7 +41,7 @@ impl Store {
             let Object::Index(index) = object else { continue };
             let Some(Object::Table(slot)) = commits.tip.object(index.table) else { continue };
             if let Some(table) = slot.loaded() {
-                table.add_secondary_index(&index.columns);
+                want_index(table, index);
             }
         }
         Ok(())

@@ -2,7 +2,8 @@
 
 use super::definition::{Definition, DefinitionKind};
 use super::forked_map::ForkedMap;
-use super::object::{IndexDefinition, Object, ObjectId, TableSlot};
+use super::object::{IndexDefinition, IndexKind, Object, ObjectId, TableSlot};
+use crate::file::FORMAT_VERSION;
 use crate::table::Table;
 use inlay_types::{Error, Result};
 use parking_lot::Mutex;
@@ -82,7 +83,7 @@ impl State {
         match self.objects.get(&id) {
             Some(Object::Table(slot)) => {
                 let table = slot.table()?;
-                self.indexes_of(id).for_each(|index| table.add_secondary_index(&index.columns));
+                self.indexes_of(id).for_each(|index| want_index(&table, index));
                 Ok(table)
             }
             _ => Err(Error::corrupt(format!("there is no table number {id}"))),
@@ -243,9 +244,22 @@ impl State {
         Some(object)
     }
 
+    /// The version of the format that a file with these objects has at least.
+    pub(crate) fn format(&self) -> u32 {
+        self.objects().map(Object::format).max().unwrap_or(FORMAT_VERSION)
+    }
+
     /// The number that no object has yet, nor any with a smaller one left.
     pub(crate) fn next_id(&self) -> ObjectId {
         self.objects.keys().max().map_or(1, |id| id + 1)
+    }
+}
+
+/// Tells a table of an index on it.
+pub(super) fn want_index(table: &Table, index: &IndexDefinition) {
+    match index.kind {
+        IndexKind::Art => table.add_secondary_index(&index.columns),
+        IndexKind::Bitmap => table.add_value_index(&index.columns),
     }
 }
 

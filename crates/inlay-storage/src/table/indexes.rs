@@ -30,6 +30,8 @@ use twox_hash::XxHash3_64;
 pub(crate) struct TableIndexes {
     /// Columns of CREATE INDEX; shared by all versions, for what is wanted too much or too little changes no answer.
     secondary: Arc<Mutex<Vec<Vec<usize>>>>,
+    /// Columns whose row groups are to know the rows of each value; shared for the same reason.
+    by_value: Arc<Mutex<Vec<usize>>>,
     known: Mutex<Known>,
 }
 
@@ -136,13 +138,15 @@ impl Known {
 impl TableIndexes {
     /// No indexes yet, for a table at a version.
     pub fn new(version: u64) -> Self {
-        Self { secondary: Arc::default(), known: Mutex::new(Known { version, ..Known::default() }) }
+        let known = Mutex::new(Known { version, ..Known::default() });
+        Self { secondary: Arc::default(), by_value: Arc::default(), known }
     }
 
     /// The indexes that a file holds of a table at a version.
     pub fn from_file(version: u64, handles: Vec<Arc<IndexHandle>>) -> Self {
         let entries = handles.into_iter().map(|handle| Entry { handle, since: version }).collect();
-        Self { secondary: Arc::default(), known: Mutex::new(Known { version, entries, base: None }) }
+        let known = Mutex::new(Known { version, entries, base: None });
+        Self { secondary: Arc::default(), by_value: Arc::default(), known }
     }
 
     /// What a fork of the table knows. `keys` are its unique keys.
@@ -158,7 +162,8 @@ impl TableIndexes {
         let base =
             known.base.is_none().then(|| Base { indexes: Arc::clone(self), snapshot: Arc::clone(snapshot) });
         let known = Known { version: snapshot.version(), entries, base };
-        Self { secondary: Arc::clone(&self.secondary), known: Mutex::new(known) }
+        let (secondary, by_value) = (Arc::clone(&self.secondary), Arc::clone(&self.by_value));
+        Self { secondary, by_value, known: Mutex::new(known) }
     }
 
     /// What a fork knows whose columns are others, except for those that `is_kept` says.
@@ -169,7 +174,12 @@ impl TableIndexes {
         let secondary: Vec<Vec<usize>> =
             self.secondary.lock().iter().filter(|columns| keeps(columns)).cloned().collect();
         let known = Known { version: known.version, entries, base: None };
-        Self { secondary: Arc::new(Mutex::new(secondary)), known: Mutex::new(known) }
+        let by_value: Vec<usize> = self.by_value.lock().iter().copied().filter(|c| is_kept(*c)).collect();
+        Self {
+            secondary: Arc::new(Mutex::new(secondary)),
+            by_value: Arc::new(Mutex::new(by_value)),
+            known: Mutex::new(known),
+        }
     }
 
     /// Says that lookups by these columns are wanted.
@@ -183,6 +193,26 @@ impl TableIndexes {
     /// Says that lookups by these columns are no longer wanted.
     pub fn remove_secondary(&self, columns: &[usize]) {
         self.secondary.lock().retain(|known| known != columns);
+    }
+
+    /// Says that the row groups of these columns are to know the rows of each value.
+    pub fn add_by_value(&self, columns: &[usize]) {
+        let mut by_value = self.by_value.lock();
+        columns.iter().for_each(|column| {
+            if !by_value.contains(column) {
+                by_value.push(*column);
+            }
+        });
+    }
+
+    /// Says that this is so of no columns but these.
+    pub fn set_by_value(&self, columns: Vec<usize>) {
+        *self.by_value.lock() = columns;
+    }
+
+    /// Columns whose row groups are to know the rows of each value.
+    pub fn by_value(&self) -> Vec<usize> {
+        self.by_value.lock().clone()
     }
 
     /// Columns of the wanted indexes that are no keys.

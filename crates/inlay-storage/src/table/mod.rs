@@ -24,6 +24,7 @@ mod rows;
 #[cfg(test)]
 mod tests;
 mod update;
+mod value_index;
 
 pub use append::Piece;
 pub use change::{Alteration, Change, ColumnSource, Rewritten, Touched};

@@ -8,7 +8,7 @@ use crate::text::same_name;
 use inlay_catalog::TableSchema;
 use inlay_sql::plan::statement::{ColumnSource as Source, CreateIndex};
 use inlay_storage::Deferral;
-use inlay_storage::store::{IndexDefinition, Object, ObjectId, Transaction};
+use inlay_storage::store::{IndexDefinition, IndexKind, Object, ObjectId, Transaction};
 use inlay_storage::table::{Alteration, ColumnSource};
 use inlay_types::{Error, Result};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 impl Run<'_> {
     /// Carries out CREATE INDEX.
     pub(crate) fn create_index(&mut self, create: CreateIndex) -> Result<QueryResult> {
-        let CreateIndex { database, name, table, columns, added, unique, if_not_exists } = create;
+        let CreateIndex { database, name, table, columns, added, unique, kind, if_not_exists } = create;
         let transaction = self.to_change(&database)?;
         if transaction.state().index(&name).is_some() {
             if if_not_exists {
@@ -44,9 +44,14 @@ impl Run<'_> {
                 other => other,
             })?;
         }
-        let index = IndexDefinition { id: transaction.take_id(), name, table: id, columns, unique };
-        transaction.put(Object::Index(Arc::new(index)))?;
-        transaction.state().table(id)?.build_indexes()?;
+        let index = IndexDefinition { id: transaction.take_id(), name, table: id, columns, unique, kind };
+        let index = Arc::new(index);
+        transaction.put(Object::Index(Arc::clone(&index)))?;
+        let table = transaction.state().table(id)?;
+        match kind {
+            IndexKind::Art => table.build_indexes()?,
+            IndexKind::Bitmap => table.build_value_sets(&index.columns)?,
+        }
         Ok(QueryResult::done())
     }
 }

@@ -33,8 +33,8 @@ impl Run<'_> {
         self.bind_targets(&transaction, &name, table.schema().foreign_keys.iter())?;
         for index in create.indexes {
             let id = transaction.take_id();
-            let NewIndex { name, columns, unique, comment } = index;
-            let index = IndexDefinition { id, name, table: table.id(), columns, unique };
+            let NewIndex { name, columns, unique, kind, comment } = index;
+            let index = IndexDefinition { id, name, table: table.id(), columns, unique, kind };
             transaction.put(Object::Index(Arc::new(index)))?;
             if comment.is_some() {
                 set_comment(&transaction, Some(id), None, comment)?;

@@ -260,6 +260,15 @@ pub(super) const ENTRIES: &[Entry] = &[
         },
     ),
     of_session(
+        "enable_bitmap_indexes",
+        "whether queries use bitmap indexes; answers are the same without",
+        |_, session| Value::Boolean(!session.value_indexes_off),
+        |value, to| {
+            to.session.value_indexes_off = !truth("enable_bitmap_indexes", value, true)?;
+            Ok(())
+        },
+    ),
+    of_session(
         "disabled_optimizers",
         "'all' is enable_optimizer = false; '' is everything at work",
         |_, session| text(if session.optimizer_off { "all" } else { "" }),

@@ -238,6 +238,8 @@ pub struct SessionSettings {
     pub profiles: bool,
     /// Plans run as they are bound.
     pub optimizer_off: bool,
+    /// Bitmap indexes are not used.
+    pub value_indexes_off: bool,
     /// Rows that a source hands on at a time; 0 is the most.
     pub batch_rows: usize,
     /// Whether plans of statements are kept.

@@ -308,6 +308,7 @@ impl Databases for Names<'_> {
                 table: state.object(index.table).map_or_else(String::new, |table| table.name().to_string()),
                 columns: index.columns.clone(),
                 unique: index.unique,
+                kind: index.kind,
             })
         })
     }
@@ -352,6 +353,7 @@ impl Databases for Names<'_> {
             table: table.name.clone(),
             columns: index.columns.clone(),
             unique: index.unique,
+            kind: index.kind,
         };
         indexes.iter().map(|index| (entry(index), comment_on(&state, Some(index.id), None))).collect()
     }

@@ -4,8 +4,8 @@ use super::gather::{Gather, Seen, list, number, numeric, optional, small, text, 
 use super::{SystemTable, constraints, functions, machine, resident, roles, secrets, system_table, types};
 use crate::text::{self as sql, constraint_keys};
 use inlay_catalog::{ColumnSchema, TableSchema, bare_name};
-use inlay_storage::Origin;
-use inlay_storage::store::{DefinitionKind, Object};
+use inlay_storage::store::{DefinitionKind, IndexKind, Object};
+use inlay_storage::{Origin, Table};
 use inlay_types::{LogicalType, Value};
 use std::sync::LazyLock;
 
@@ -361,7 +361,23 @@ system_table! {
         expressions: Text,
         sql: Text,
         column_numbers: Text,
+        index_type: Text,
+        row_groups: Big,
+        memory_size: Big,
     }
+}
+
+/// Row groups that know the rows of each value of the columns of a bitmap index, and the bytes that these take.
+fn value_sets(table: &Table, columns: &[usize]) -> (i64, i64) {
+    let snapshot = table.snapshot();
+    let (mut groups, mut bytes) = (0, 0);
+    for group in snapshot.row_groups() {
+        let sizes = columns.iter().filter_map(|column| group.columns().get(*column)?.value_sets_size());
+        let sizes: Vec<u64> = sizes.collect();
+        groups += i64::from(sizes.len() == columns.len());
+        bytes += sizes.iter().sum::<u64>() as i64;
+    }
+    (groups, bytes)
 }
 
 fn indexes(gather: &Gather<'_>) -> Vec<IndexRow> {
@@ -373,6 +389,10 @@ fn indexes(gather: &Gather<'_>) -> Vec<IndexRow> {
             let schema = table.schema();
             let columns = index.columns.iter().filter_map(|&column| schema.columns.get(column));
             let [database_name, database_oid, schema_name, schema_oid] = seen.place(&index.name);
+            let of_sets = match index.kind {
+                IndexKind::Art => None,
+                IndexKind::Bitmap => Some(value_sets(&table, &index.columns)),
+            };
             rows.push(IndexRow {
                 database_name,
                 database_oid,
@@ -393,6 +413,9 @@ fn indexes(gather: &Gather<'_>) -> Vec<IndexRow> {
                 column_numbers: text(list(
                     index.columns.iter().map(|&column| column_number(schema, column).to_string()),
                 )),
+                index_type: text(index.kind.name()),
+                row_groups: of_sets.map_or(Value::Null, |(groups, _)| Value::BigInt(groups)),
+                memory_size: of_sets.map_or(Value::Null, |(_, bytes)| Value::BigInt(bytes)),
             });
         }
     }

@@ -21,6 +21,7 @@ const BUILD: &[&str] = &[
     "INSERT INTO word VALUES (1, 'one', 0.5), (2, NULL, NULL), (3, 'a text longer than twelve bytes', -1), (4, '', 2)",
     "CHECKPOINT",
     "CREATE INDEX word_text ON word (text)",
+    "CREATE INDEX word_sets ON word USING bitmap (text)",
     "CREATE TABLE number AS SELECT range AS n, CASE WHEN range % 5 = 0 THEN NULL ELSE range * 3 END AS m \
      FROM range(0, 300)",
     "CHECKPOINT",

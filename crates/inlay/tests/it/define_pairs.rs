@@ -39,6 +39,7 @@ const SETUP: &[&str] = &[
 const CHANGES: &[&str] = &[
     "DROP TABLE t",
     "CREATE INDEX n ON t (a)",
+    "CREATE INDEX n ON t USING bitmap (a, d)",
     "CREATE UNIQUE INDEX n ON t (a)",
     "CREATE INDEX n ON t ((a * 2))",
     "CREATE INDEX n ON t ((a + b))",

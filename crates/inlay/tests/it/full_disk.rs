@@ -25,7 +25,12 @@ const STATEMENTS: &[&str] = &[
 ];
 
 /// What changes no content.
-const UPKEEP: &[&str] = &["CHECKPOINT", "VACUUM", "CREATE INDEX item_both ON item (name, id)"];
+const UPKEEP: &[&str] = &[
+    "CHECKPOINT",
+    "VACUUM",
+    "CREATE INDEX item_both ON item (name, id)",
+    "CREATE INDEX item_sets ON item USING bitmap (name, id)",
+];
 
 const QUERIES: &[&str] = &[
     "SELECT count(*), min(id), max(id), sum(length(name)) FROM item",

@@ -11,7 +11,7 @@ use crate::support::folder::{self, Folder};
 use crate::support::sql;
 use inlay::Database;
 use inlay_storage::io::{Disk, Fault, RealDisk};
-use inlay_storage::store::{IndexDefinition, Object, Store, StoreOptions};
+use inlay_storage::store::{IndexDefinition, IndexKind, Object, Store, StoreOptions};
 use inlay_types::MemoryBudget;
 use std::collections::BTreeMap;
 use std::fs;
@@ -141,8 +141,14 @@ fn an_index_of_no_table_hides_nothing_else() {
         Store::open(&disk, Path::new(&path), StoreOptions::default(), MemoryBudget::unlimited()).unwrap();
     let transaction = store.begin(Default::default()).unwrap();
     let id = transaction.take_id();
-    let index =
-        IndexDefinition { id, name: "lost".to_string(), table: id + 1000, columns: vec![0], unique: false };
+    let index = IndexDefinition {
+        id,
+        name: "lost".to_string(),
+        table: id + 1000,
+        columns: vec![0],
+        unique: false,
+        kind: IndexKind::Art,
+    };
     transaction.put(Object::Index(Arc::new(index))).unwrap();
     transaction.commit().unwrap();
     drop((transaction, store));

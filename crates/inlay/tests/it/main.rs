@@ -49,3 +49,4 @@ mod slt;
 mod streaming;
 mod support;
 mod tidy;
+mod value_indexes;

@@ -29,13 +29,16 @@ const CRATES: &[(&str, &[&str])] = &[
     ("crates/inlay-kernels", &["inlay-types"]),
     ("crates/inlay-functions", &["inlay-types", "inlay-kernels"]),
     ("crates/inlay-rowsets", &["inlay-types"]),
-    ("crates/inlay-storage", &["inlay-types"]),
+    ("crates/inlay-storage", &["inlay-types", "inlay-rowsets"]),
     ("crates/inlay-catalog", &["inlay-types", "inlay-storage"]),
     (
         "crates/inlay-sql",
         &["inlay-types", "inlay-kernels", "inlay-functions", "inlay-storage", "inlay-catalog"],
     ),
-    ("crates/inlay-exec", &["inlay-types", "inlay-kernels", "inlay-storage", "inlay-catalog", "inlay-sql"]),
+    (
+        "crates/inlay-exec",
+        &["inlay-types", "inlay-kernels", "inlay-rowsets", "inlay-storage", "inlay-catalog", "inlay-sql"],
+    ),
     ("crates/inlay-spark", &["inlay-types", "inlay-kernels", "inlay-catalog", "inlay-sql"]),
     (
         "crates/inlay-formats",

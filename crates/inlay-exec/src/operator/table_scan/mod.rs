@@ -8,8 +8,10 @@
 mod morsels;
 mod pushdown;
 mod read_ahead;
+mod sets;
 
 pub use pushdown::{ScanFilters, column_predicate, split_filters};
+pub use sets::{ByValue, condition_of};
 
 use crate::context::ExecContext;
 use crate::dynamic_filter::DynamicFilter;
@@ -49,6 +51,10 @@ pub struct TableScanOptions {
     pub residual: Filter,
     /// Positions in the table of the columns that `residual` reads, in its layout's order.
     pub residual_columns: Vec<usize>,
+    /// What indexes by value may decide.
+    pub by_value: ByValue,
+    /// Only these row groups, if that is said; for each whether.
+    pub groups: Option<Vec<bool>>,
 }
 
 /// Where a join above will publish a filter on a column.
@@ -102,6 +108,8 @@ pub struct Local {
     selection: Vec<u32>,
     narrowed: Vec<u32>,
     positions: Vec<u32>,
+    /// Rows of the row group that indexes by value leave; deleted ones are not among them.
+    found: Option<Vec<u32>>,
     residual: FilterState,
 }
 
@@ -169,6 +177,9 @@ impl TableScan {
     /// The rows that an index gives, if they are few.
     fn plan_lookup(&self, filters: &[ScanFilter]) -> Result<Option<Vec<Span>>> {
         let options = &self.options;
+        if options.groups.is_some() {
+            return Ok(None);
+        }
         let slots = options.dynamic_filters.iter();
         let dynamic: Vec<(usize, SegmentPredicate)> = slots
             .flat_map(|slot| {
@@ -232,6 +243,7 @@ impl TableScan {
     /// The row groups that may have rows, and how many rows they have. Many are looked at by all workers.
     fn read_groups(&self, filters: &[ScanFilter], context: &ExecContext) -> Result<Vec<(usize, usize)>> {
         let groups = self.options.snapshot.row_groups();
+        let chosen = self.options.groups.as_ref();
         let read = |group: &RowGroup| {
             let excluded = |f: &ScanFilter| group.column(f.column).prune(&f.predicate) == Prune::None;
             group.live_count() > 0 && !filters.iter().any(excluded)
@@ -251,8 +263,10 @@ impl TableScan {
                 Ok(())
             })?;
         }
+        let is_chosen = |index: usize| chosen.is_none_or(|chosen| chosen[index]);
         let all = groups.iter().zip(is_read).enumerate();
-        Ok(all.filter(|(_, (_, is_read))| *is_read).map(|(index, (group, _))| (index, group.len())).collect())
+        let all = all.filter(|(index, (_, is_read))| *is_read && is_chosen(*index));
+        Ok(all.map(|(index, (group, _))| (index, group.len())).collect())
     }
 
     fn read_ahead(&self, filters: &[ScanFilter], morsels: &[Span], workers: usize) -> Option<ReadAhead> {
@@ -264,7 +278,8 @@ impl TableScan {
         Some(read_ahead)
     }
 
-    fn prepare(&self, started: &Started, local: &mut Local, index: usize) -> Result<()> {
+    fn prepare(&self, started: &Started, local: &mut Local, span: &Span) -> Result<()> {
+        let index = span.group;
         if local.group == Some(index) {
             return Ok(());
         }
@@ -273,7 +288,17 @@ impl TableScan {
         local.prepared.clear();
         local.segments.clear();
         local.segments.resize(group.columns().len(), None);
-        for filter in &started.filters {
+        local.found = None;
+        let is_decided = if self.options.by_value.is_empty() || span.listed.is_some() {
+            Vec::new()
+        } else {
+            self.find_by_value(started, local, group)?
+        };
+        for (number, filter) in started.filters.iter().enumerate() {
+            if is_decided.get(number) == Some(&true) {
+                local.prepared.push(None);
+                continue;
+            }
             let segment = segment_of(&mut local.segments, group, filter.column)?;
             let prepared = segment.prepare(&filter.predicate)?;
             let all = segment.prune_prepared(&prepared) == Prune::All;
@@ -291,6 +316,14 @@ impl TableScan {
         if let Some(listed) = &span.listed {
             local.selection.clear();
             local.selection.extend_from_slice(listed);
+            narrowed = true;
+        } else if let Some(found) = &local.found {
+            let place = |row: usize| found.partition_point(|found| (*found as usize) < row);
+            local.selection.clear();
+            local.selection.extend_from_slice(&found[place(start)..place(end)]);
+            if local.selection.is_empty() {
+                return Ok(true);
+            }
             narrowed = true;
         } else if group.deleted().is_some() {
             local.selection.clear();
@@ -484,6 +517,7 @@ impl Source for TableScan {
             selection: Vec::new(),
             narrowed: Vec::new(),
             positions: Vec::new(),
+            found: None,
             residual: self.options.residual.state(),
         }
     }
@@ -504,7 +538,7 @@ impl Source for TableScan {
             let will_read = |group: usize, column: usize| groups[group].column(column).will_read();
             read_ahead.begins(started.morsels.spans(), number, &will_read);
         }
-        self.prepare(started, local, span.group)?;
+        self.prepare(started, local, span)?;
         let group = &groups[span.group];
         let narrowed = self.select(started, local, group, span)?;
         local.sort_filters(started);

@@ -1,6 +1,7 @@
 //! Statements that make and change tables, sequences and views.
 
 use super::{Expr, Ident, ObjectName, OnExisting, Pos, Query};
+use inlay_storage::store::IndexKind;
 use inlay_types::LogicalType;
 
 /// `CREATE TABLE`.
@@ -263,5 +264,6 @@ pub struct CreateIndex {
     pub columns: Vec<(Expr, String)>,
     pub filter: Option<(Expr, String)>,
     pub unique: bool,
+    pub kind: IndexKind,
     pub if_not_exists: bool,
 }

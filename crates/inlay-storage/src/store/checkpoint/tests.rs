@@ -4,7 +4,7 @@ use super::*;
 use crate::file::BlockFile;
 use crate::io::{Disk, Fault, MemoryDisk, OpenMode, SimulatedDisk};
 use crate::schema::{ColumnSchema, TableSchema};
-use crate::store::{IndexDefinition, StoreOptions, Transaction};
+use crate::store::{IndexDefinition, IndexKind, StoreOptions, Transaction};
 use crate::table::{Alteration, ColumnSource};
 use inlay_types::limits::{self, Limits};
 use inlay_types::{Batch, Interrupt, LogicalType, MemoryBudget, Value, Vector};
@@ -44,7 +44,14 @@ fn create(store: &Arc<Store>) -> ObjectId {
     let table = transaction.create_table(schema).unwrap();
     table.append(&[rows((0..ROWS).map(|i| i * 7919 % ROWS))]).unwrap();
     let id = transaction.take_id();
-    let index = IndexDefinition { id, name: "i".into(), table: table.id(), columns: vec![1], unique: false };
+    let index = IndexDefinition {
+        id,
+        name: "i".into(),
+        table: table.id(),
+        columns: vec![1],
+        unique: false,
+        kind: IndexKind::Art,
+    };
     transaction.put(Object::Index(Arc::new(index))).unwrap();
     transaction.commit().unwrap();
     table.id()
