@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr, reason = "tests")]
 
 mod clients;
+mod far;
 mod http;
 mod http_sessions;
 mod native;
