@@ -1,5 +1,7 @@
 """Connections to `inlay serve` by ``inlay://``: the same calls and results as embedded."""
 
+# ruff: noqa: F841 (SQL reads the variables)
+
 import datetime
 import re
 import signal
@@ -123,8 +125,8 @@ def test_tables_of_python_go_there(con):
         for i in range(100):
             rows.append_row(i, "one by one")
     assert con.execute("SELECT count(*) FROM t").fetchone() == (10100,)
-    table = pytest.importorskip("pyarrow").table({"x": [1, 2, 3]})
-    assert con.execute("SELECT sum(x) FROM table").fetchone() == (6,)
+    numbers = pytest.importorskip("pyarrow").table({"x": [1, 2, 3]})
+    assert con.execute("SELECT sum(x) FROM numbers").fetchone() == (6,)
     con.execute("CREATE OR REPLACE TABLE copy AS FROM frame")
     assert con.table("copy").count("*").fetchone() == (10000,)
 
