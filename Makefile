@@ -139,7 +139,7 @@ test-alone:
 
 # All other test programs (`tidy` knows them all).
 test-it:
-	cargo test --profile $(PROFILE) --quiet --test it --test shell --test corpus
+	cargo test --profile $(PROFILE) --quiet --test it --test shell --test server --test corpus
 
 test-beside:
 	$(MAKE) --no-print-directory setup

@@ -121,7 +121,7 @@ const OPTIONS: &[CommandLineOption] = &[
 pub fn help() -> String {
     let mut text = "Usage: inlay [OPTIONS] [DATABASE] [SQL...]
        inlay ui [FILE...]              an editor, results and charts in the browser
-       inlay serve [FILE...]           serve databases to clients of PostgreSQL's protocol and HTTP; inlay serve -help
+       inlay serve [FILE...]           serve databases to many clients; inlay serve -help
        inlay recover DAMAGED NEW       save what is intact of a damaged file
        inlay verify FILE               read every block of a file and compare checksums
        inlay import FILE [DATABASE]    copy the tables of a file of SQLite; without DATABASE into memory, for this session

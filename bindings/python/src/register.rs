@@ -544,5 +544,6 @@ pub fn register(
     object: &Bound<'_, PyAny>,
 ) -> PyResult<()> {
     let source = source(py, name, object, connection.host_settings())?;
-    connection.register(name, source).map_err(|error| exception(py, &error))
+    // To a server the rows are sent now.
+    unwrapped(py, py.detach(|| connection.register(name, source)))
 }

@@ -461,6 +461,8 @@ impl Shared {
 
     /// Tells the server that a stream is not wanted, unless it was told.
     fn cancel_once(&self, stream: u32) {
+        // Who reads never waits for who writes: the next time will do.
+        let Ok(mut outbound) = self.outbound.try_lock() else { return };
         {
             let mut inbound = self.inbound();
             let Some(inbox) = inbound.inboxes.get_mut(&stream) else { return };
@@ -469,7 +471,7 @@ impl Shared {
             }
         }
         // A connection that broke says so to whoever waits.
-        let _ = self.outbound().writer.frame(stream, &Frame::Cancel);
+        let _ = outbound.writer.frame(stream, &Frame::Cancel);
     }
 
     /// The server may send so many chunks more.

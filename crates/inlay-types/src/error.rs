@@ -280,12 +280,14 @@ pub enum Error {
         message: String,
     },
     /// What another process said of its error, which is of any kind.
-    #[error("{message}{}", behind(detail.clone()))]
+    #[error("{message}{}{}", behind(hint.clone()), behind(detail.clone()))]
     Told {
         /// What situation it is.
         kind: ErrorKind,
         /// What is wrong.
         message: String,
+        /// What helps.
+        hint: Option<String>,
         /// More about it.
         detail: Option<String>,
     },

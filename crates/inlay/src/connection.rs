@@ -9,6 +9,7 @@ pub mod bindings;
 mod cluster;
 pub mod cursor;
 mod described;
+mod far;
 mod pending;
 mod prepared;
 mod progress;
@@ -28,7 +29,7 @@ use crate::settings::{HostSettings, SessionSettings};
 use crate::transactions::{ModesExt, Transactions};
 use inlay_catalog::TableSource;
 use inlay_catalog::rights::SUPERUSER;
-use inlay_exec::{Priority, PriorityCell, Progress, QueryProgress, Team};
+use inlay_exec::{Priority, PriorityCell, Progress, QueryProgress, Team, Workers};
 use inlay_sql::parser::ast;
 use inlay_sql::with_statement_stack;
 use inlay_types::limits::{self, Limits};
@@ -44,6 +45,7 @@ use crate::host::{caught, check_parameter_count, in_order, poll_of, takes_parame
 use crate::session::{Nested, OpenTransaction, Session, Text, Who};
 use cursor::{Cursor, FIRST_BYTES};
 pub use described::Described;
+use far::{Far, Means};
 pub use pending::Pending;
 pub use prepared::{ParameterShape, PreparedStatement, StatementShape};
 pub use progress::ProgressWatch;
@@ -104,6 +106,8 @@ struct Shared {
     id: u64,
     /// What it runs now.
     running: Mutex<Option<Running>>,
+    /// Where its statements go, if its database is at a server.
+    far: Option<Far>,
 }
 
 impl Drop for Shared {
@@ -165,6 +169,7 @@ impl Connection {
     /// A connection of a session that was made for it.
     pub(crate) fn of_session(database: Database, session: Session) -> Self {
         let (list, is_nested) = (database.clone(), session.nested.is_some());
+        let far = database.server().map(|address| Far::new(Arc::clone(address)));
         let shared = Arc::new(Shared {
             priority: session.settings.priority.clone(),
             host_settings: session.settings.host.clone(),
@@ -178,6 +183,7 @@ impl Connection {
             login: session.who.clone(),
             id: session.id,
             running: Mutex::default(),
+            far,
             session: Mutex::new(session),
         });
         if !is_nested {
@@ -200,14 +206,21 @@ impl Connection {
     }
 
     /// Makes a host's object a table of the database. A name means what this session gave it last; sessions that gave it
-    /// nothing see what the last one did. A table or view of this name is an error.
+    /// nothing see what the last one did. A table or view of this name is an error. To a server, the rows are sent now, and its session alone sees
+    /// them.
     pub fn register(&self, name: &str, source: Arc<dyn TableSource>) -> Result<()> {
         self.check_open()?;
+        if let Some(far) = &self.0.far {
+            return self.guarded(|_, _| far.register(name, &*source, &self.0.budget), None);
+        }
         self.database()?.register(name, self.0.id, source)
     }
 
     /// Forgets an object that was registered, first of all the session's own. Returns whether there was one.
     pub fn unregister(&self, name: &str) -> Result<bool> {
+        if let Some(far) = &self.0.far {
+            return self.guarded(|_, _| far.unregister(name).map(|()| true), None);
+        }
         Ok(self.database()?.unregister(name, self.0.id))
     }
 
@@ -343,6 +356,9 @@ impl Connection {
         let [statement] = &*text.statements else {
             return Err(Error::invalid_argument("executemany takes exactly one statement"));
         };
+        if let Some(far) = &self.0.far {
+            return self.run_many_far(far, session, statement, sets, given);
+        }
         let all = |session: &mut Session| {
             sets.iter().try_fold(QueryResult::changed(0), |total, parameters| {
                 // One alone may be too short to look.
@@ -373,9 +389,81 @@ impl Connection {
         given: Given<'_>,
     ) -> Result<QueryResult> {
         self.begin_if_needed(session, statement, given)?;
+        self.carry_out(session, statement, given)
+    }
+
+    /// Runs a statement here, or at the server where the database is.
+    fn carry_out(
+        &self,
+        session: &mut Session,
+        statement: &ast::Statement,
+        given: Given<'_>,
+    ) -> Result<QueryResult> {
         let limited = session.settings.timeout.map(|limit| given.interrupt.with_deadline(limit));
         let interrupt = limited.as_ref().unwrap_or(given.interrupt);
-        execute::statement(&self.database()?, session, statement, Given { interrupt, ..given })
+        let given = Given { interrupt, ..given };
+        let Some(far) = &self.0.far else {
+            return execute::statement(&self.database()?, session, statement, given);
+        };
+        let answer = far.run(statement, given, &self.means(session)?)?;
+        if matches!(statement.kind, ast::StatementKind::Set { .. }) {
+            // What is set is set on both sides: here it says how rows are shown. What is the server's alone is not known here.
+            let given = Given { streaming: None, text: None, ..given };
+            let _ = execute::statement(&self.database()?, session, statement, given);
+        }
+        Ok(answer)
+    }
+
+    fn means(&self, session: &Session) -> Result<Means<'_>> {
+        let scope = execute::host_scope(&self.database()?, session);
+        Ok(Means { budget: &self.0.budget, workers: Workers::of(&session.team), scope })
+    }
+
+    /// Whether a transaction is open.
+    fn is_begun(&self, session: &Session) -> bool {
+        match &self.0.far {
+            Some(far) => far.in_transaction(),
+            None => session.transaction.is_some(),
+        }
+    }
+
+    /// Runs a statement for each set of parameters at a server: in one go, or one by one in a transaction.
+    fn run_many_far(
+        &self,
+        far: &Far,
+        session: &mut Session,
+        statement: &ast::Statement,
+        sets: &[Parameters],
+        given: Given<'_>,
+    ) -> Result<QueryResult> {
+        let ordered: Vec<Parameters> =
+            sets.iter().map(|parameters| in_order(statement, parameters).into_owned()).collect();
+        ordered.iter().try_for_each(|parameters| check_parameter_count(statement, parameters))?;
+        self.begin_if_needed(session, statement, given)?;
+        let means = self.means(session)?;
+        if let Some(answer) = far.run_many(statement, &ordered, given, &means)? {
+            return Ok(answer);
+        }
+        let is_own = !far.in_transaction();
+        if is_own {
+            self.say(session, "BEGIN", given)?;
+        }
+        let outcome = ordered.iter().try_fold(QueryResult::changed(0), |total, parameters| {
+            Ok(total.plus(self.run(session, statement, Given { parameters, ..given })?))
+        });
+        if is_own {
+            let ended = self.say(session, if outcome.is_ok() { "COMMIT" } else { "ROLLBACK" }, given);
+            return outcome.and_then(|answer| ended.map(|()| answer));
+        }
+        outcome
+    }
+
+    /// Runs a text of ours.
+    fn say(&self, session: &mut Session, sql: &str, given: Given<'_>) -> Result<()> {
+        let text = session.texts.get(sql, &self.0.budget)?;
+        let parameters = &Parameters::default();
+        let given = Given { parameters, streaming: None, text: None, ..given };
+        text.statements.iter().try_for_each(|statement| self.carry_out(session, statement, given).map(drop))
     }
 
     /// With autocommit off: begins the transaction that a statement is to be in.
@@ -386,18 +474,9 @@ impl Connection {
         given: Given<'_>,
     ) -> Result<()> {
         let begins = session.begins_transactions
-            && session.transaction.is_none()
+            && !self.is_begun(session)
             && Command::carried_out(&statement.kind).needs_transaction();
-        if !begins {
-            return Ok(());
-        }
-        let begin = session.texts.get("BEGIN", &self.0.budget)?;
-        let parameters = &Parameters::default();
-        let given = Given { parameters, streaming: None, text: None, ..given };
-        begin
-            .statements
-            .iter()
-            .try_for_each(|begin| execute::statement(&self.database()?, session, begin, given).map(drop))
+        if begins { self.say(session, "BEGIN", given) } else { Ok(()) }
     }
 
     /// Notes what the session runs from now on.
@@ -440,7 +519,7 @@ impl Connection {
         if matches!(outcome, Err(Error::Internal { .. })) && !in_transaction {
             session.transaction = None;
         }
-        self.0.has_transaction.store(session.transaction.is_some(), Ordering::Release);
+        self.0.has_transaction.store(self.is_begun(&session), Ordering::Release);
         // Rows that wait are not ended by what ended this statement.
         self.0.interrupts.settle();
         self.0.progress.clear();
@@ -507,7 +586,11 @@ impl Connection {
 
     /// How far the running query is; `None` while none runs. May be called from any thread, at no cost to the query.
     pub fn progress(&self) -> Option<Progress> {
-        self.0.progress.get()
+        match &self.0.far {
+            // What was said of a statement that has ended is of no use.
+            Some(far) => self.0.running.lock().is_some().then(|| far.progress()).flatten(),
+            None => self.0.progress.get(),
+        }
     }
 
     /// What was measured of the session's last query; `None` unless the setting `enable_profiling` was on.
@@ -517,6 +600,7 @@ impl Connection {
 
     /// The script of a database, which makes it again together with the rows of its tables.
     pub fn dump(&self, host: Option<&Arc<dyn Host>>) -> Result<Dump> {
+        self.database()?.check_here("a dump", "EXPORT DATABASE writes files at the server")?;
         self.guarded(
             |session, interrupt| {
                 let (parameters, host) = (&Parameters::default(), host.map(|host| &**host));
@@ -560,6 +644,9 @@ impl Connection {
         let Some(mut session) = self.0.session.try_lock_for(CLOSING_MAX) else { return };
         *session = Session::closed();
         drop(session);
+        if let Some(far) = &self.0.far {
+            far.close();
+        }
         self.0.has_transaction.store(false, Ordering::Release);
         self.0.leave();
     }

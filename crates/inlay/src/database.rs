@@ -5,6 +5,7 @@
 
 mod foreign;
 mod functions;
+pub(crate) mod server;
 
 pub(crate) use foreign::ForeignSnapshots;
 pub use foreign::{ForeignDatabase, ForeignFile, ForeignKind, ForeignSnapshot};
@@ -19,6 +20,7 @@ use inlay_catalog::rights::Rights;
 use inlay_catalog::{TableFunction, TableSource};
 use inlay_exec::{Progress, WorkerPool, Workers};
 use inlay_formats::host::HostFiles;
+use inlay_protocol::client::Url;
 use inlay_storage::io::{Disk, FileIdentity, RealDisk};
 use inlay_storage::resident::Residents;
 use inlay_storage::store::{AccessMode, CatalogMark, State, Store, StoreOptions};
@@ -67,6 +69,8 @@ struct Shared {
     listed: Mutex<Vec<Weak<dyn Listed>>>,
     /// What the last states said of roles.
     rights: Mutex<VecDeque<(Arc<CatalogMark>, Arc<Rights>)>>,
+    /// Where it is, if it is at a server.
+    server: Option<Arc<server::ServerAddress>>,
 }
 
 /// States of which it is remembered what they say of roles.
@@ -179,11 +183,15 @@ fn name_in_memory(path: &str) -> Option<&str> {
 impl Database {
     /// Opens a database: the file at `path`, created if there is none; `":memory:"` and the empty path are a new one
     /// in memory, `":memory:name"` the one of that name, which lives as long as someone uses it. A file that is open in this
-    /// process already gives another handle of the same database.
+    /// process already gives another handle of the same database. `inlay://user:password@host:port/database` and
+    /// `inlay+unix:///path?db=database` are a database at a server: its connections run statements there.
     ///
     /// `access_mode` may be `read_only` or `read_write`, `synchronous` `full`, `normal` or `off`; other settings are
     /// those of SET.
     pub fn open(path: &str, config: &[(String, Value)]) -> Result<Self> {
+        if Url::is_one(path) {
+            return Self::open_server(path, config);
+        }
         let path = if is_memory(path) { path.to_string() } else { absolute(path) };
         Self::open_with(Arc::new(RealDisk), true, &path, config)
     }
@@ -284,6 +292,7 @@ impl Database {
             lent: Mutex::default(),
             listed: Mutex::default(),
             rights: Mutex::default(),
+            server: None,
         })))
     }
 
@@ -321,8 +330,11 @@ impl Database {
         self.0.session.lock().clone()
     }
 
-    /// Path of its file, or `:memory:`.
+    /// Path of its file, or `:memory:`, or the address of its server.
     pub fn name(&self) -> String {
+        if let Some(server) = self.server() {
+            return server.shown();
+        }
         self.0.main.path.as_ref().map_or_else(|| ":memory:".to_string(), |path| path.display().to_string())
     }
 
@@ -354,6 +366,8 @@ impl Database {
 
     /// Lets statements read and write the files of a file system of the host, whose paths begin with one of the protocols.
     pub fn register_files(&self, protocols: Vec<String>, files: Arc<dyn HostFiles>) -> Result<()> {
+        let instead = "register the file's rows, or let the server read it";
+        self.check_here("a file system of the program", instead)?;
         self.check_process()?;
         self.settings().files().register_host(protocols, files)
     }
@@ -489,6 +503,10 @@ impl Database {
     ///
     /// The file appears when it is complete. One that exists and is not empty is never overwritten.
     pub fn backup(&self, path: &str) -> Result<()> {
+        self.check_here(
+            "backup()",
+            "EXPORT DATABASE writes files at the server; copy its file while it does not run",
+        )?;
         self.check_process()?;
         if is_memory(path) {
             return Err(Error::invalid_argument("a backup needs the path of a file"));

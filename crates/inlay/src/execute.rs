@@ -88,6 +88,21 @@ pub(crate) fn statement(
     limits::with(limits, || retried(database, session, statement, given))
 }
 
+/// Which of its objects a host may give for names that nothing else has.
+pub(crate) fn host_scope(database: &Database, session: &Session) -> HostScope {
+    let is_on = |name: &str| {
+        let value = settings::get(name, database.settings(), &session.settings);
+        value.is_some_and(|value| value.to_string().eq_ignore_ascii_case("true"))
+    };
+    let sees_variables =
+        session.who.is_none() && database.settings().access().ask(Door::HostVariables).is_ok();
+    match (sees_variables && is_on("python_enable_replacements"), is_on("python_scan_all_frames")) {
+        (false, _) => HostScope::Given,
+        (true, false) => HostScope::Caller,
+        (true, true) => HostScope::Everywhere,
+    }
+}
+
 /// Names and types of what a query gives that changes nothing; `None` for other statements.
 pub(crate) fn described(
     database: &Database,
@@ -289,18 +304,7 @@ impl Run<'_> {
         let mut found: Vec<(String, HostTable)> = Vec::new();
         let mut outcome = self.bind_in(&found, statement, slots);
         let Some(host) = self.given.host.filter(|_| outcome.is_err()) else { return outcome };
-        let is_on = |name: &str| {
-            let value = settings::get(name, self.database.settings(), &self.session.settings);
-            value.is_some_and(|value| value.to_string().eq_ignore_ascii_case("true"))
-        };
-        let sees_variables =
-            self.session.who.is_none() && self.database.settings().access().ask(Door::HostVariables).is_ok();
-        let scope =
-            match (sees_variables && is_on("python_enable_replacements"), is_on("python_scan_all_frames")) {
-                (false, _) => HostScope::Given,
-                (true, false) => HostScope::Caller,
-                (true, true) => HostScope::Everywhere,
-            };
+        let scope = host_scope(self.database, self.session);
         while let Err(error) = &outcome {
             let Error::UndefinedTable { name, .. } = error.root() else { break };
             let name = name.clone();

@@ -41,6 +41,30 @@ impl Streaming<'_> {
     }
 }
 
+/// Rows that another process computes.
+pub(crate) trait Elsewhere: Send {
+    /// About so many bytes of them, and how many bytes they are; none at the end.
+    fn next_part(&mut self, bytes_wanted: usize, interrupt: &Interrupt) -> Result<(Vec<Batch>, u64)>;
+}
+
+/// What computes rows.
+enum Source {
+    Query(Box<RowStream>),
+    Elsewhere(Box<dyn Elsewhere>),
+}
+
+impl Source {
+    fn next_part(&mut self, bytes_wanted: usize, interrupt: Interrupt) -> Result<(Vec<Batch>, u64)> {
+        match self {
+            Self::Query(stream) => {
+                stream.set_interrupt(interrupt);
+                stream.next_part(bytes_wanted)
+            }
+            Self::Elsewhere(rows) => rows.next_part(bytes_wanted, &interrupt),
+        }
+    }
+}
+
 /// The rows behind those of a [`QueryResult`]. It holds what the query holds until it is read or dropped.
 pub struct Rest {
     header: QueryResult,
@@ -63,7 +87,7 @@ pub(crate) struct Reading {
 /// A query that waits.
 pub(crate) struct PendingRows {
     /// Empty when the database was closed.
-    stream: Mutex<Option<RowStream>>,
+    stream: Mutex<Option<Source>>,
     is_detached: AtomicBool,
 }
 
@@ -90,15 +114,23 @@ impl Lent for PendingRows {
 impl Rest {
     /// `header` has the names and types of the rows.
     pub(crate) fn new(stream: RowStream, header: QueryResult, context: &ExecContext) -> Self {
-        let (stream, is_detached) = (Mutex::new(Some(stream)), AtomicBool::new(false));
+        Self::of(Source::Query(Box::new(stream)), header, context.budget.clone(), context.interrupt.clone())
+    }
+
+    /// The same of rows that another process computes.
+    pub(crate) fn elsewhere(
+        rows: Box<dyn Elsewhere>,
+        header: QueryResult,
+        budget: MemoryBudget,
+        interrupt: Interrupt,
+    ) -> Self {
+        Self::of(Source::Elsewhere(rows), header, budget, interrupt)
+    }
+
+    fn of(source: Source, header: QueryResult, budget: MemoryBudget, interrupt: Interrupt) -> Self {
+        let (stream, is_detached) = (Mutex::new(Some(source)), AtomicBool::new(false));
         let rows = Arc::new(PendingRows { stream, is_detached });
-        Self {
-            header,
-            text: String::new(),
-            rows,
-            budget: context.budget.clone(),
-            interrupt: context.interrupt.clone(),
-        }
+        Self { header, text: String::new(), rows, budget, interrupt }
     }
 
     /// That a call begins to read rows, or began when its host says so. An interrupt while the rows waited ends it, too.
@@ -202,8 +234,8 @@ impl Rest {
             }
             .with_hint("fetch them first"));
         };
-        stream.set_interrupt(asking(self.interrupt.taken_up(reading.since), reading.host.as_ref()));
-        let part = caught(|| with_statement_stack(|| stream.next_part(bytes_wanted)));
+        let interrupt = asking(self.interrupt.taken_up(reading.since), reading.host.as_ref());
+        let part = caught(|| with_statement_stack(|| stream.next_part(bytes_wanted, interrupt)));
         self.told(part)
     }
 }

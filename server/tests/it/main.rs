@@ -3,6 +3,7 @@
 
 mod catalog;
 mod clients;
+mod far;
 mod hostile;
 mod http;
 mod http_insert;

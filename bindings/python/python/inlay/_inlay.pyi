@@ -49,7 +49,8 @@ def connect(
     database
         A path, which is created if there is no file, or ``":memory:"``. A file that this process has open already
         is shared, and so is a database in memory with a name, ``":memory:name"``, as long as someone has it open.
-        ``":default:"`` is the connection that functions of the module use.
+        ``":default:"`` is the connection that functions of the module use. ``"inlay://user:password@host/database"`` is
+        a database at a server, where ``inlay serve`` runs.
     read_only
         Refuse changes. Another process may make some meanwhile; each transaction sees the newest commit.
     config

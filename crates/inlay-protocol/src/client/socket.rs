@@ -42,6 +42,7 @@ pub(super) fn open(url: &Url) -> Result<(Input, Output, bool)> {
 /// Agrees on encryption, after a look at the server's certificate.
 #[cfg(feature = "tls")]
 fn encrypted(url: &Url, host: &str, input: Input, output: Output) -> Result<(Input, Output)> {
+    use rustls::client::WebPkiServerVerifier;
     use rustls::crypto::ring;
     use rustls::pki_types::pem::PemObject;
     use rustls::pki_types::{CertificateDer, ServerName};
@@ -49,6 +50,7 @@ fn encrypted(url: &Url, host: &str, input: Input, output: Output) -> Result<(Inp
     use std::sync::Arc;
     let wrong = |what: String| WireError::from(inlay_types::Error::invalid_argument(what));
     let mut roots = RootCertStore::empty();
+    let mut given = Vec::new();
     match &url.tls_ca {
         Some(path) => {
             let unread =
@@ -56,7 +58,8 @@ fn encrypted(url: &Url, host: &str, input: Input, output: Output) -> Result<(Inp
             let found = CertificateDer::pem_file_iter(path).map_err(|error| unread(&error))?;
             for certificate in found {
                 let certificate = certificate.map_err(|error| unread(&error))?;
-                roots.add(certificate).map_err(|error| unread(&error))?;
+                roots.add(certificate.clone()).map_err(|error| unread(&error))?;
+                given.push(certificate);
             }
             if roots.is_empty() {
                 return Err(unread(&"there is no certificate in it"));
@@ -64,10 +67,15 @@ fn encrypted(url: &Url, host: &str, input: Input, output: Output) -> Result<(Inp
         }
         None => roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned()),
     }
-    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+    let provider = Arc::new(ring::default_provider());
+    let verifier =
+        WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider)).build();
+    let verifier = verifier.map_err(|error| wrong(format!("TLS: {error}")))?;
+    let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|error| wrong(format!("TLS: {error}")))?
-        .with_root_certificates(roots)
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(given::Verifier { given, usual: verifier }))
         .with_no_client_auth();
     let name = ServerName::try_from(host.to_string())
         .map_err(|error| wrong(format!("\"{host}\" is no name that a certificate could be for: {error}")))?;
@@ -75,6 +83,63 @@ fn encrypted(url: &Url, host: &str, input: Input, output: Output) -> Result<(Inp
         ClientConnection::new(Arc::new(config), name).map_err(|error| wrong(format!("TLS: {error}")))?;
     let (input, output) = crate::tls::handshake(connection.into(), input, output)?;
     Ok((Box::new(input), Box::new(output)))
+}
+
+/// Certificates that a program gave are enough by themselves: one that signed itself is no authority to the usual rules, and the very one
+/// that was asked for.
+#[cfg(feature = "tls")]
+mod given {
+    use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+    use rustls::client::{WebPkiServerVerifier, verify_server_name};
+    use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+    use rustls::server::ParsedCertificate;
+    use rustls::{DigitallySignedStruct, Error, SignatureScheme};
+    use std::sync::Arc;
+
+    #[derive(Debug)]
+    pub(super) struct Verifier {
+        pub given: Vec<CertificateDer<'static>>,
+        pub usual: Arc<WebPkiServerVerifier>,
+    }
+
+    impl ServerCertVerifier for Verifier {
+        fn verify_server_cert(
+            &self,
+            end_entity: &CertificateDer<'_>,
+            intermediates: &[CertificateDer<'_>],
+            server_name: &ServerName<'_>,
+            ocsp_response: &[u8],
+            now: UnixTime,
+        ) -> Result<ServerCertVerified, Error> {
+            if self.given.iter().any(|given| given == end_entity) {
+                verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
+                return Ok(ServerCertVerified::assertion());
+            }
+            self.usual.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
+        }
+
+        fn verify_tls12_signature(
+            &self,
+            message: &[u8],
+            cert: &CertificateDer<'_>,
+            dss: &DigitallySignedStruct,
+        ) -> Result<HandshakeSignatureValid, Error> {
+            self.usual.verify_tls12_signature(message, cert, dss)
+        }
+
+        fn verify_tls13_signature(
+            &self,
+            message: &[u8],
+            cert: &CertificateDer<'_>,
+            dss: &DigitallySignedStruct,
+        ) -> Result<HandshakeSignatureValid, Error> {
+            self.usual.verify_tls13_signature(message, cert, dss)
+        }
+
+        fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+            self.usual.supported_verify_schemes()
+        }
+    }
 }
 
 #[cfg(not(feature = "tls"))]

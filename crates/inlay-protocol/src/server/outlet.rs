@@ -125,6 +125,11 @@ impl<'scope, 'env, W: Write + Send> Outlet<'scope, 'env, W> {
         Ok(std::mem::take(&mut *locked(&self.state.failed)))
     }
 
+    /// Whether a result ended by what could not be sent, which the calling thread does not know yet.
+    fn has_failed(&self, opening: Opening) -> bool {
+        self.state.has_failed.load(Ordering::Acquire) && locked(&self.state.failed).contains(&opening)
+    }
+
     fn pipeline_in_use(&self) -> Option<&Pipeline<'scope>> {
         let is_busy = self.state.on_the_way.load(Ordering::Acquire) > 0;
         self.pipeline.as_ref().filter(|_| is_busy)
@@ -134,6 +139,7 @@ impl<'scope, 'env, W: Write + Send> Outlet<'scope, 'env, W> {
     pub(super) fn frame(&self, opening: Opening, frame: &Frame) -> Result<()> {
         match self.pipeline_in_use() {
             Some(pipeline) => self.enqueue(pipeline, Leaving::Frame(opening, frame.clone())),
+            None if self.has_failed(opening) => Ok(()),
             None => lock(self.writer).frame(opening.stream, frame),
         }
     }
@@ -153,6 +159,9 @@ impl<'scope, 'env, W: Write + Send> Outlet<'scope, 'env, W> {
         batches: Vec<Batch>,
     ) -> Result<()> {
         let rows = Rows { types, batches };
+        if self.has_failed(opening) {
+            return Ok(());
+        }
         if before < ALONE_MAX && self.pipeline_in_use().is_none() {
             let encoded = encode(&self.state, &mut self.chunks, opening.stream, &rows)?;
             return send(&self.state, self.writer, opening.stream, encoded);

@@ -310,8 +310,11 @@ mod tests {
         for &kind in ErrorKind::ALL {
             let found = ErrorKind::of_sqlstate(kind.sqlstate());
             assert_eq!(found.sqlstate(), kind.sqlstate());
-            let (message, detail) = ("what; why".to_string(), Some("in the row with x = 7".to_string()));
-            let error = Error::Told { kind, message, detail }.with_hint("another way").at(1, 2, "SELECT");
+            let (message, hint) = ("what; why".to_string(), Some("another way".to_string()));
+            let detail = Some("in the row with x = 7".to_string());
+            let error = Error::Told { kind, message, hint, detail };
+            assert_eq!(error.to_string(), "what; why; another way; in the row with x = 7");
+            let error = error.at(1, 2, "SELECT");
             assert_eq!((error.kind(), error.message()), (kind, "what; why".to_string()));
             assert_eq!(error.detail().as_deref(), Some("in the row with x = 7"));
             assert_eq!(error.hint().as_deref(), Some("another way"));

@@ -40,6 +40,7 @@ impl Error {
             Self::DivisionByZero => Some(Cow::Borrowed("NULLIF(divisor, 0) gives NULL instead")),
             Self::SubqueryRows => Some(Cow::Borrowed("add LIMIT 1 or an aggregate")),
             Self::Unsupported { alternative, .. } => alternative.as_deref().map(Cow::Borrowed),
+            Self::Told { hint, .. } => hint.as_deref().map(Cow::Borrowed),
             Self::Conflict { .. } => Some(Cow::Borrowed("retry the transaction")),
             // A constant of ours.
             Self::DiskFull { reason, .. } => reason.split_once("; ").map(|(_, hint)| Cow::Borrowed(hint)),
@@ -70,8 +71,7 @@ impl Error {
             | Self::OutOfMemory { .. }
             | Self::Closed { .. }
             | Self::TransactionState { .. }
-            | Self::Internal { .. }
-            | Self::Told { .. } => None,
+            | Self::Internal { .. } => None,
         }
     }
 

@@ -4,6 +4,7 @@ use super::{Connection, Extent};
 use crate::execute::{self, Given};
 use crate::host::{Host, Parameters, check_parameter_count};
 use inlay_kernels::zone::Zone;
+use inlay_sql::parser::ast;
 use inlay_types::sql_text as sql;
 use inlay_types::{LogicalType, Result, Value};
 use std::sync::Arc;
@@ -46,7 +47,13 @@ impl Connection {
                 }
                 check_parameter_count(last, parameters)?;
                 let given = Given { parameters, host, interrupt, streaming: None, text: None };
-                let columns = execute::described(&self.database()?, session, last, given)?;
+                let columns = match &self.0.far {
+                    Some(far) if matches!(last.kind, ast::StatementKind::Query(_)) => {
+                        far.shape(last, given, &self.means(session)?)?.1
+                    }
+                    Some(_) => None,
+                    None => execute::described(&self.database()?, session, last, given)?,
+                };
                 Ok(Described { sql: last.text().trim().to_string(), columns })
             },
             host,

@@ -103,7 +103,10 @@ impl PreparedStatement {
                 let Some(statement) = self.text.statements.first() else { return Ok((Vec::new(), None)) };
                 let host = host.map(|host| &**host);
                 let given = Given { parameters, host, interrupt, streaming: None, text: None };
-                execute::shape(&self.connection.database()?, session, statement, given)
+                match &self.connection.0.far {
+                    Some(far) => far.shape(statement, given, &self.connection.means(session)?),
+                    None => execute::shape(&self.connection.database()?, session, statement, given),
+                }
             },
             host,
         )?;

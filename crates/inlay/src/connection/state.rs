@@ -26,6 +26,9 @@ impl Connection {
     /// # }
     /// ```
     pub fn catalog(&self) -> Result<String> {
+        if self.0.far.is_some() {
+            return Ok(self.execute("SELECT current_database()")?.value(0, 0)?.to_string());
+        }
         self.guarded(|session, _| Ok(session.names.catalog(&self.database()?)), None)
     }
 
@@ -36,6 +39,9 @@ impl Connection {
 
     /// The schema that new objects without one go to.
     pub fn schema(&self) -> Result<String> {
+        if self.0.far.is_some() {
+            return Ok(self.execute("SELECT current_schema()")?.value(0, 0)?.to_string());
+        }
         let first = |schemas: &[String]| schemas.first().cloned().unwrap_or_else(|| MAIN.to_string());
         self.guarded(|session, _| Ok(first(&session.names.schemas)), None)
     }
@@ -64,6 +70,8 @@ impl Connection {
 
     /// Says how later transactions see each other.
     pub fn set_isolation(&self, level: Option<Isolation>) -> Result<()> {
+        let instead = "BEGIN TRANSACTION ISOLATION LEVEL ... says it of one transaction";
+        self.database()?.check_here("an isolation level for all transactions", instead)?;
         self.guarded(
             |session, _| {
                 session.modes.isolation = level;
@@ -80,6 +88,8 @@ impl Connection {
 
     /// Says whether later transactions only read.
     pub fn set_read_only(&self, is_read_only: bool) -> Result<()> {
+        let instead = "BEGIN TRANSACTION READ ONLY says it of one transaction";
+        self.database()?.check_here("a promise to read only", instead)?;
         self.guarded(
             |session, _| {
                 session.modes.read_only = Some(is_read_only);
@@ -110,7 +120,7 @@ impl Connection {
     pub fn set_autocommit(&self, is_on: bool) -> Result<()> {
         self.guarded(
             |session, interrupt| {
-                if is_on && session.begins_transactions && session.transaction.is_some() {
+                if is_on && session.begins_transactions && self.is_begun(session) {
                     let text = Text::parse("COMMIT", false, &self.0.budget)?;
                     let parameters = &Parameters::default();
                     let given = Given { parameters, host: None, interrupt, streaming: None, text: None };
@@ -125,6 +135,9 @@ impl Connection {
 
     /// Runs a USE, whose text may depend on the current catalog.
     fn steer(&self, sql: impl FnOnce(&str) -> Result<String>) -> Result<()> {
+        if self.0.far.is_some() {
+            return self.execute(&sql(&self.catalog()?)?).map(drop);
+        }
         self.guarded(
             |session, interrupt| {
                 if session.nested.is_some() {

@@ -79,7 +79,7 @@ impl Connection {
     fn control(&self, sql: impl FnOnce(bool) -> Option<String>) -> Result<bool> {
         self.guarded(
             |session, interrupt| {
-                let Some(sql) = sql(session.transaction.is_some()) else { return Ok(false) };
+                let Some(sql) = sql(self.is_begun(session)) else { return Ok(false) };
                 let text = Text::parse(&sql, false, &self.0.budget)?;
                 let parameters = &Parameters::default();
                 let given = Given { parameters, host: None, interrupt, streaming: None, text: None };

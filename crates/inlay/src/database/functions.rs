@@ -50,6 +50,8 @@ impl Database {
     /// Makes a function of the host callable by all connections, until it is removed or the database is closed. Several
     /// of a name differ in the types of their arguments.
     pub fn create_function(&self, definition: FunctionDefinition, callee: Callee) -> Result<()> {
+        let instead = "compute with the rows that come back, or write a macro: CREATE MACRO";
+        self.check_here("a function of the program", instead)?;
         self.check_process()?;
         let name = definition.name.clone();
         if is_built_in(&name) {
