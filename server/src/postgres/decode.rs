@@ -60,6 +60,15 @@ pub fn text_value(text: &str, number: u32, ty: Option<&LogicalType>, zone: &Zone
             let day = without_zone(text).unwrap_or(text).to_string();
             cast_value_in_zone(&Value::Varchar(day), &LogicalType::Date, zone)
         }
+        Some(
+            ty @ (LogicalType::Timestamp
+            | LogicalType::TimestampS
+            | LogicalType::TimestampMs
+            | LogicalType::TimestampNs),
+        ) => {
+            let moment = clock_without_zone(text).to_string();
+            cast_value_in_zone(&Value::Varchar(moment), ty, zone)
+        }
         Some(ty) => cast_value_in_zone(&Value::Varchar(text.to_string()), ty, zone),
         None => Ok(Value::Varchar(text.to_string())),
     }
@@ -70,6 +79,14 @@ fn without_zone(text: &str) -> Option<&str> {
     let (day, zone) = text.trim().split_once(' ')?;
     let digits = zone.strip_prefix(['+', '-'])?;
     (!digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit() || c == ':')).then_some(day)
+}
+
+/// `2024-01-02 03:04:05` of `2024-01-02 03:04:05+01`: a timestamp without a zone is what its clock shows, as PostgreSQL has it.
+fn clock_without_zone(text: &str) -> &str {
+    let text = text.trim();
+    let Some(clock) = text.find(':') else { return text };
+    let end = text[clock..].find(['+', '-']).map_or(text.len(), |zone| clock + zone);
+    text[..end].trim_end_matches(['Z', 'z']).trim_end()
 }
 
 /// A decimal of as many digits as the text has.
@@ -383,6 +400,22 @@ mod tests {
     use super::super::encode::{Look, write_value};
     use super::super::types::wire_type;
     use super::*;
+
+    #[test]
+    fn zones_that_a_type_has_not_say_nothing() {
+        for (text, clock) in [
+            ("2024-01-02 03:04:05.5+01", "2024-01-02 03:04:05.5"),
+            ("2024-01-02T03:04:05-03:30", "2024-01-02T03:04:05"),
+            ("2024-01-02 03:04:05Z", "2024-01-02 03:04:05"),
+            ("2024-01-02", "2024-01-02"),
+            ("infinity", "infinity"),
+        ] {
+            assert_eq!(clock_without_zone(text), clock);
+        }
+        assert_eq!(without_zone("2024-01-02 +01"), Some("2024-01-02"));
+        assert_eq!(without_zone("2024-01-02 -03:30"), Some("2024-01-02"));
+        assert_eq!(without_zone("2024-01-02"), None);
+    }
 
     #[test]
     fn what_is_sent_comes_back() {

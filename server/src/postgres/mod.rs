@@ -73,6 +73,8 @@ struct Client {
     skips: bool,
     statements: HashMap<String, extended::Prepared>,
     portals: HashMap<String, extended::Portal>,
+    /// How many statements failed.
+    failures: u64,
     /// What the last statement violated, if it failed for that.
     violated: Option<Violated>,
     reported: Vec<String>,
@@ -121,6 +123,7 @@ impl Client {
             skips: false,
             statements: HashMap::new(),
             portals: HashMap::new(),
+            failures: 0,
             violated: None,
             reported: Vec::new(),
             phase,
@@ -280,6 +283,7 @@ impl Client {
     fn fail(&mut self, error: &Error) {
         message::write_error(&mut self.wire.output, Severity::Error, error, self.violated.take().as_ref());
         self.has_failed = self.session.in_transaction();
+        self.failures += 1;
     }
 
     /// As `fail`, in the extended protocol: nothing is done until the client says where it begins anew.

@@ -5,6 +5,7 @@
 
 use super::encode::Format;
 use super::rows::{Rows, fields_of};
+use super::scan::{Word, Words};
 use super::special::Special;
 use super::{Client, Sent, ends_failed, look_of, message, write_in_failed};
 use crate::session::FIRST_BYTES;
@@ -30,8 +31,29 @@ impl Client {
         // The nameless ones do not outlive this.
         self.statements.remove("");
         self.portals.remove("");
+        match pieces(&text) {
+            Some(pieces) => {
+                let failures = self.failures;
+                for piece in pieces {
+                    self.piece(piece).await?;
+                    if self.failures != failures {
+                        break;
+                    }
+                }
+            }
+            None => self.piece(text).await?,
+        }
+        self.ready();
+        Ok(())
+    }
+
+    /// Answers statements of the engine's, or one that is carried out here.
+    async fn piece(&mut self, text: String) -> io::Result<()> {
         match Special::of(&text) {
-            Ok(Some(_)) if self.has_failed => write_in_failed(&mut self.wire.output),
+            Ok(Some(_)) if self.has_failed => {
+                self.failures += 1;
+                write_in_failed(&mut self.wire.output);
+            }
             Ok(Some(special)) => {
                 let outcome = self.special(special, None, None).await?;
                 self.told(outcome);
@@ -39,7 +61,6 @@ impl Client {
             Ok(None) => self.script(text).await?,
             Err(error) => self.fail(&error),
         }
-        self.ready();
         Ok(())
     }
 
@@ -176,6 +197,33 @@ impl Client {
     }
 }
 
+/// The statements of a text one by one, if one of several is carried out here, as what asyncpg's pool sends between two users of a session.
+fn pieces(text: &str) -> Option<Vec<String>> {
+    const OWN: [&str; 7] = ["close", "unlisten", "discard", "declare", "fetch", "move", "listen"];
+    let (mut words, mut pieces, mut start, mut is_own) = (Words::new(text), Vec::new(), 0, false);
+    let mut is_first = true;
+    loop {
+        let word = words.next().ok()?;
+        match word {
+            Some(Word::Sign(';')) | None => {
+                let end = text.len() - words.rest_here().len();
+                let piece = text.get(start..end)?.trim().trim_end_matches(';');
+                if !piece.is_empty() {
+                    pieces.push(piece.to_string());
+                }
+                (start, is_first) = (end, true);
+                if word.is_none() {
+                    return (is_own && pieces.len() > 1).then_some(pieces);
+                }
+            }
+            Some(word) => {
+                is_own |= is_first && matches!(&word, Word::Plain(word) if OWN.contains(&word.as_str()));
+                is_first = false;
+            }
+        }
+    }
+}
+
 /// Whether statements are one transaction where nothing says otherwise.
 fn is_transaction(text: &str) -> Result<bool> {
     let is_plain = |command: Command| match command.class() {
@@ -183,4 +231,24 @@ fn is_transaction(text: &str) -> Result<bool> {
         CommandClass::Query | CommandClass::Change | CommandClass::Definition | CommandClass::Session => true,
     };
     Ok(sql::statements(text)?.iter().all(|statement| is_plain(statement.command)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_of_the_door_are_taken_out_of_a_text() {
+        let reset = "SELECT pg_advisory_unlock_all();\nCLOSE ALL;\nUNLISTEN *;\nRESET ALL;";
+        assert_eq!(
+            pieces(reset).unwrap_or_default(),
+            ["SELECT pg_advisory_unlock_all()", "CLOSE ALL", "UNLISTEN *", "RESET ALL"]
+        );
+        assert_eq!(pieces("CLOSE ALL"), None);
+        assert_eq!(pieces("SELECT 'close;'; SELECT 2 -- close"), None);
+        assert_eq!(
+            pieces("FETCH 1 FROM c; SELECT ';'").unwrap_or_default(),
+            ["FETCH 1 FROM c", "SELECT ';'"]
+        );
+    }
 }

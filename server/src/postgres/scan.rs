@@ -52,6 +52,11 @@ impl<'a> Words<'a> {
         self.rest
     }
 
+    /// What was not looked at yet, with the spaces in front of it.
+    pub fn rest_here(&self) -> &'a str {
+        self.rest
+    }
+
     /// Whether the statement ends here: nothing follows but semicolons.
     pub fn is_over(&self) -> bool {
         let mut ahead = self.clone();

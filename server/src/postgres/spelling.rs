@@ -7,6 +7,7 @@
 //! | `COLLATE pg_catalog.default` | nothing: it is the one that holds anyway |
 //! | `x::pg_catalog.text` | `x::text` |
 //! | `i.indkey[n - 1]` | `i.indkey[n]`: PostgreSQL counts these from 0 |
+//! | `generate_series(array_lower(x, 1), array_upper(x, 1))` | `generate_subscripts(x, 1)`: the other one is a list here |
 //! | `typreceive != 0` | `typreceive!='0'`: what functions are called is a text here |
 
 use std::borrow::Cow;
@@ -35,6 +36,7 @@ pub fn respelled(text: &str) -> Cow<'_, str> {
             }
             _ if starts(&out, at, "::pg_catalog.") => at = cast(&mut out, at),
             _ if VECTORS.iter().any(|vector| starts(&out, at, vector)) => at = counted(&mut out, at),
+            _ if starts(&out, at, SUBSCRIPTS) && !is_word(before(&out, at)) => at = subscripts(&mut out, at),
             _ if [TYPRECEIVE, TYPSEND].iter().any(|word| starts(&out, at, word)) => {
                 at = behind(&out, at, &[' ']) - 1;
                 out[at..at + UNLIKE.len()].copy_from_slice(&UNLIKE);
@@ -44,6 +46,9 @@ pub fn respelled(text: &str) -> Cow<'_, str> {
     }
     Cow::Owned(out.into_iter().collect())
 }
+
+/// How ODBC's driver asks for the places of an array.
+const SUBSCRIPTS: &str = "generate_series(array_lower(";
 
 /// Columns whose elements PostgreSQL counts from 0.
 const VECTORS: [&str; 4] = ["indkey[", "indoption[", "indclass[", "indcollation["];
@@ -80,6 +85,21 @@ fn behind(text: &[char], from: usize, end: &[char]) -> usize {
 fn blank(text: &mut [char], at: usize, len: usize) -> usize {
     text[at..at + len].fill(' ');
     at + len
+}
+
+/// `generate_series(array_lower(x, 1), array_upper(x, 1))` of a column.
+fn subscripts(text: &mut [char], at: usize) -> usize {
+    let name = at + SUBSCRIPTS.len();
+    let column: String = text[name..].iter().take_while(|c| is_word(**c) || **c == '.').collect();
+    let tail = format!("{column}, 1), array_upper({column}, 1))");
+    if column.is_empty() || !starts(text, name, &tail) {
+        return name;
+    }
+    let end = name + tail.chars().count();
+    let call: Vec<char> = format!("generate_subscripts({column}, 1)").chars().collect();
+    text[at..end].fill(' ');
+    text[at..at + call.len()].copy_from_slice(&call);
+    end
 }
 
 /// `indkey[n - 1]`, where 1 is taken off a number that counts from 1: the number itself.
@@ -135,6 +155,10 @@ mod tests {
             (
                 "FROM pg_catalog.x WHERE typreceive != 0 OR typsend != 0)",
                 "FROM pg_catalog.x WHERE typreceive!='0' OR typsend!='0')",
+            ),
+            (
+                "SELECT conkey, generate_series(array_lower(conkey, 1), array_upper(conkey, 1)) as i FROM pg_catalog.pg_constraint",
+                "SELECT conkey, generate_subscripts(conkey, 1) as i FROM pg_catalog.pg_constraint",
             ),
             ("ta.attnum = i.indkey[ia.attnum-1]", "ta.attnum = i.indkey[ia.attnum ]"),
             ("i.indoption[(k.keys).n - 1] & 1", "i.indoption[(k.keys).n ] & 1"),

@@ -89,6 +89,10 @@ const ASKED: &[(&str, &str)] = &[
     ("SELECT string_agg(word, ',') FROM pg_catalog.pg_get_keywords() WHERE word IN ('select', 'nosuchword')", "(select) SELECT 1"),
     ("SELECT current_setting('search_path')", "(main) SELECT 1"),
     ("SELECT count(*) FROM pg_stat_activity WHERE pid = pg_backend_pid()", "(1) SELECT 1"),
+    ("SELECT pg_advisory_unlock_all(); CLOSE ALL; UNLISTEN *; RESET ALL;", "(NULL) SELECT 1 CLOSE CURSOR ALL UNLISTEN RESET"),
+    ("SELECT 1; CLOSE nothing; SELECT 2", "(1) SELECT 1 !34000"),
+    ("SELECT conname, generate_series(array_lower(conkey, 1), array_upper(conkey, 1)) AS i FROM pg_catalog.pg_constraint WHERE conname = 'named' ORDER BY 2", "(named,1) (named,2) SELECT 2"),
+    ("SELECT a.attname FROM pg_catalog.pg_index i JOIN pg_catalog.pg_attribute k ON k.attrelid = i.indexrelid JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[k.attnum-1] WHERE i.indisprimary AND i.indrelid = 'child'::regclass", "(id) SELECT 1"),
     // Lists of texts.
     ("SELECT name FROM (VALUES ('a'), ('b')) t(name) WHERE name = ANY ('{a,c}')", "(a) SELECT 1"),
     ("SELECT 5 = ANY ('{4,5}'), 5 <> ALL ('{4,6}')", "(t,t) SELECT 1"),

@@ -113,6 +113,22 @@ fn odbc_lists_and_reads() {
     runs(&server(), "with_odbc.py");
 }
 
+/// V4, and DatabaseMetaData. `INLAY_PGJDBC` names the driver's archive, if Debian's is not there.
+#[test]
+fn jdbc_reads_and_writes() {
+    let jar = std::env::var("INLAY_PGJDBC").unwrap_or_else(|_| "/usr/share/java/postgresql.jar".to_string());
+    let server = server();
+    let port = server.postgres.unwrap().port().to_string();
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/WithJdbc.java");
+    let output = Command::new("java").args(["-cp", &jar, program, &port, "main"]).output();
+    let Some(output) = output.ok().filter(|_| std::path::Path::new(&jar).exists()) else {
+        eprintln!("Java or its driver is not installed: what it would show is not tested");
+        return;
+    };
+    let said = String::from_utf8_lossy(&output.stdout).trim().to_string();
+    assert_eq!(said, "fine", "{}", String::from_utf8_lossy(&output.stderr));
+}
+
 /// Its own tables, in its own three protocols.
 #[test]
 fn pgbench_runs() {

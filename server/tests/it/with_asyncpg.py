@@ -20,7 +20,10 @@ async def main():
     row = await client.fetchrow("SELECT $1::float8[], $2::jsonb, $3::text[]", [1.5], '{"a": 1}', ["x", None])
     assert list(row) == [[1.5], '{"a": 1}', ["x", None]], row
     await client.execute("CREATE TYPE feel AS ENUM ('sad', 'ok')")
-    await client.execute("CREATE TABLE t (a INTEGER PRIMARY KEY, m feel, at TIMESTAMPTZ, d NUMERIC(10,2), u UUID, tags TEXT[], iv INTERVAL)")
+    await client.execute(
+        "CREATE TABLE t (a INTEGER PRIMARY KEY, m feel, at TIMESTAMPTZ, d NUMERIC(10,2), u UUID, tags TEXT[],"
+        " iv INTERVAL)"
+    )
     at = datetime.datetime(2024, 1, 2, tzinfo=datetime.timezone.utc)
     values = (1, "ok", at, decimal.Decimal("1.50"), uuid.UUID(int=5), ["x", "y"], datetime.timedelta(days=1, seconds=5))
     await client.execute("INSERT INTO t VALUES ($1, $2, $3, $4, $5, $6, $7)", *values)

@@ -12,8 +12,8 @@ except ImportError:
 engine = sa.create_engine(f"postgresql+psycopg://tester@127.0.0.1:{sys.argv[1]}/memory")
 with engine.begin() as connection:
     for statement in [
-        "CREATE TABLE parent (id INTEGER PRIMARY KEY, name VARCHAR NOT NULL DEFAULT 'x', price DECIMAL(10,2), tags TEXT[],"
-        " CHECK (price > 0), CONSTRAINT named UNIQUE (name, price))",
+        "CREATE TABLE parent (id INTEGER PRIMARY KEY, name VARCHAR NOT NULL DEFAULT 'x', price DECIMAL(10,2),"
+        " tags TEXT[], CHECK (price > 0), CONSTRAINT named UNIQUE (name, price))",
         "CREATE TABLE child (id BIGINT PRIMARY KEY, pid INTEGER REFERENCES parent(id) ON DELETE CASCADE)",
         "CREATE INDEX child_pid ON child (pid)",
         "COMMENT ON TABLE child IS 'kids'",

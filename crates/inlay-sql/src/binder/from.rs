@@ -361,6 +361,9 @@ impl Binder<'_> {
         if let Some(host) = self.host_functions(call, pos)? {
             return self.host_table(&host, ordinality, alias, pos);
         }
+        if ordinality && self.context.catalog.definition(DefinitionKind::TableMacro, None, &name).is_some() {
+            return self.numbered_rows(call, alias);
+        }
         if let Some(bound) = self.table_macro_call(call, pos)? {
             self.add_relation(&name, named_columns(&bound.output), alias)?;
             return Ok(bound.plan);

@@ -258,10 +258,10 @@ impl Binder<'_> {
             // It is compared with each row of the subquery.
             values.push(self.computed(value, "compared", pos)?);
         }
-        let typed = match values.as_slice() {
-            [value] => self.list_of_type(query, value.ty())?,
-            _ => None,
-        };
+        let mut typed = None;
+        if let [value] = values.as_slice() {
+            typed = self.list_of_type(query, value.ty())?;
+        }
         let bound = self.inner_query(typed.as_ref().unwrap_or(query), pos)?;
         if bound.output.len() != values.len() {
             let (wanted, found) = (values.len(), bound.output.len());
@@ -285,13 +285,11 @@ impl Binder<'_> {
     /// `x = ANY ($1)` with a parameter that has no type, or with a list that is written as text: it is one of what it is compared with.
     fn list_of_type(&mut self, query: &ast::Query, element: LogicalType) -> Result<Option<ast::Query>> {
         let Some(list) = unnested(query) else { return Ok(None) };
-        let is_open = match &list.kind {
-            ExprKind::Literal(literal) => matches!(literal, ast::Literal::String(_)),
-            ExprKind::Parameter(_) => {
-                let given = self.expr(list)?.ty();
-                given == LogicalType::Null || given == LogicalType::Varchar
-            }
-            _ => false,
+        let is_open = if matches!(list.kind, ExprKind::Parameter(_)) {
+            let given = self.expr(list)?.ty();
+            given == LogicalType::Null || given == LogicalType::Varchar
+        } else {
+            matches!(list.kind, ExprKind::Literal(ast::Literal::String(_)))
         };
         if !is_open || element == LogicalType::Null {
             return Ok(None);

@@ -31,27 +31,32 @@ enum Numbered {
     Function,
 }
 
+/// What types of numbers are called.
+const NUMBERED: &[(&str, Numbered)] = &[
+    ("regclass", Numbered::Class),
+    ("regtype", Numbered::Type),
+    ("regnamespace", Numbered::Schema),
+    ("regrole", Numbered::Role),
+    ("regproc", Numbered::Function),
+    ("regprocedure", Numbered::Function),
+    ("regoper", Numbered::Function),
+    ("regoperator", Numbered::Function),
+];
+
 impl Numbered {
     fn of(ty: &ast::DataType) -> Option<Self> {
-        let name = match ty {
-            ast::DataType::Regclass => return Some(Self::Class),
-            ast::DataType::Custom(name, modifiers) if modifiers.is_empty() => name,
-            _ => return None,
-        };
-        let part = |index: usize| name.0.get(index).and_then(|part| part.as_ident());
-        let last = match name.0.len() {
-            1 => part(0)?,
-            2 if part(0)?.value.eq_ignore_ascii_case("pg_catalog") => part(1)?,
-            _ => return None,
-        };
-        Some(match last.value.to_ascii_lowercase().as_str() {
-            "regclass" => Self::Class,
-            "regtype" => Self::Type,
-            "regnamespace" => Self::Schema,
-            "regrole" => Self::Role,
-            "regproc" | "regprocedure" | "regoper" | "regoperator" => Self::Function,
-            _ => return None,
-        })
+        if matches!(ty, ast::DataType::Regclass) {
+            return Some(Self::Class);
+        }
+        let ast::DataType::Custom(name, modifiers) = ty else { return None };
+        let mut parts = name.0.iter().rev().map(|part| part.as_ident().map(|ident| ident.value.as_str()));
+        let last = parts.next()??;
+        let is_its_schema =
+            |schema: Option<&str>| schema.is_some_and(|name| name.eq_ignore_ascii_case("pg_catalog"));
+        if !modifiers.is_empty() || name.0.len() > 2 || !parts.all(is_its_schema) {
+            return None;
+        }
+        NUMBERED.iter().find(|(known, _)| known.eq_ignore_ascii_case(last)).map(|(_, numbered)| *numbered)
     }
 
     fn number(self, of: Expr) -> Expr {
@@ -103,11 +108,11 @@ pub(super) fn format_pieces(arguments: &[Expr]) -> Option<Vec<Expr>> {
         }
         let value = cast(values.next()?.clone(), LogicalType::Varchar, first.pos);
         pieces.push(text(std::mem::take(&mut plain)));
-        pieces.push(match kind {
-            's' => value,
-            'I' => call("quote_ident", vec![value], first.pos),
-            'L' => call("quote_nullable", vec![value], first.pos),
-            _ => return None,
+        let quoted = [('s', None), ('I', Some("quote_ident")), ('L', Some("quote_nullable"))];
+        let (_, quotes) = quoted.iter().find(|(known, _)| *known == kind)?;
+        pieces.push(match quotes {
+            Some(function) => call(function, vec![value], first.pos),
+            None => value,
         });
     }
     pieces.push(text(plain));
@@ -142,11 +147,10 @@ impl Context<'_, '_> {
         let Some(numbered) = Numbered::of(data_type) else { return Ok(None) };
         let to = self.data_type(ty).map_err(|error| self.at(error, pos))?;
         let of = self.expr((**inner).clone())?;
-        Ok(match to {
-            LogicalType::Varchar => Some(numbered.name(of)),
-            to if to.is_integer() => Some(cast(numbered.number(of), to, pos)),
-            _ => None,
-        })
+        if to == LogicalType::Varchar {
+            return Ok(Some(numbered.name(of)));
+        }
+        Ok(to.is_integer().then(|| cast(numbered.number(of), to, pos)))
     }
 }
 

@@ -174,28 +174,30 @@ pub(super) fn type_oid(ty: &LogicalType) -> i64 {
 /// Nested deeper than an array of scalars is JSON to PostgreSQL's clients.
 const JSON_OID: i64 = 114;
 
+/// Numbers of types and of the arrays of them; others are arrays of texts.
+const ARRAYS: &[(i64, i64)] = &[
+    (16, 1000),
+    (17, 1001),
+    (20, 1016),
+    (21, 1005),
+    (23, 1007),
+    (114, 199),
+    (700, 1021),
+    (701, 1022),
+    (1043, 1015),
+    (1082, 1182),
+    (1083, 1183),
+    (1114, 1115),
+    (1184, 1185),
+    (1186, 1187),
+    (1266, 1270),
+    (1560, 1561),
+    (1700, 1231),
+    (2950, 2951),
+];
+
 fn array_oid(element: i64) -> i64 {
-    match element {
-        16 => 1000,
-        17 => 1001,
-        20 => 1016,
-        21 => 1005,
-        23 => 1007,
-        114 => 199,
-        700 => 1021,
-        701 => 1022,
-        1043 => 1015,
-        1082 => 1182,
-        1083 => 1183,
-        1114 => 1115,
-        1184 => 1185,
-        1186 => 1187,
-        1266 => 1270,
-        1560 => 1561,
-        1700 => 1231,
-        2950 => 2951,
-        _ => 1009,
-    }
+    ARRAYS.iter().find(|(known, _)| *known == element).map_or(1009, |(_, array)| *array)
 }
 
 fn scalar_oid(ty: &LogicalType) -> i64 {

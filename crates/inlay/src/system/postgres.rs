@@ -337,6 +337,8 @@ pub(super) const MACROS: &[(&str, &str)] = &[
     ("oidvectortypes", "(types) AS array_to_string(types, ', ')"),
     ("pg_backend_pid", "() AS CAST(current_connection_id() AS INTEGER)"),
     ("pg_partition_ancestors", "(relation) AS CAST(relation AS BIGINT)"),
+    // There are no locks of this kind that a session could hold.
+    ("pg_advisory_unlock_all", "() AS CAST(NULL AS VARCHAR)"),
     ("pg_my_temp_schema", "() AS 0"),
     ("pg_is_other_temp_schema", "(oid) AS false"),
     ("pg_postmaster_start_time", "() AS CAST(NULL AS TIMESTAMPTZ)"),
