@@ -88,7 +88,6 @@ impl Binder<'_> {
             }
         }
         if exclude.is_empty() && replace.is_empty() && rename.is_empty() {
-            self.ask_star(&columns, *pos)?;
             return Ok(columns);
         }
         let known = Names::of(columns.iter().map(|column| column.column.as_str()));
@@ -124,7 +123,6 @@ impl Binder<'_> {
                 column.name.clone_from(&to.value);
             }
         }
-        self.ask_star(&columns, *pos)?;
         Ok(columns)
     }
 
@@ -172,7 +170,10 @@ impl Binder<'_> {
 
     /// The entries of a star behind SELECT.
     pub(super) fn expand_star(&mut self, star: &SelectItem, entries: &mut Vec<Entry>) -> Result<()> {
-        for StarColumn { column, name, source, .. } in self.star_columns(star)? {
+        let columns = self.star_columns(star)?;
+        let pos = if let SelectItem::Star { pos, .. } = star { *pos } else { Pos::default() };
+        self.ask_star(&columns, pos)?;
+        for StarColumn { column, name, source, .. } in columns {
             // ORDER BY may use the name that RENAME gives.
             let is_alias = column != name;
             entries.push(Entry { name, is_alias, source, bound: None, group: None, computed: None });
@@ -331,7 +332,14 @@ impl Binder<'_> {
         Ok(first.map(|(columns, selected)| (columns.selection.clone(), selected)))
     }
 
+    /// The columns that COLUMNS selects, all of which may be read.
     fn selected(&mut self, columns: &Columns, pos: Pos) -> Result<Vec<StarColumn>> {
+        let selected = self.meant(columns, pos)?;
+        self.ask_star(&selected, pos)?;
+        Ok(selected)
+    }
+
+    fn meant(&mut self, columns: &Columns, pos: Pos) -> Result<Vec<StarColumn>> {
         let star = SelectItem::Star {
             qualifier: None,
             exclude: ast::Excluded::default(),
@@ -427,7 +435,11 @@ impl Binder<'_> {
         let mut visible = relations.iter().flat_map(|r| &r.columns).filter(|column| !column.hidden);
         let found = number.checked_sub(1).and_then(|index| visible.nth(index));
         match found {
-            Some(column) => Ok((column.name.clone(), column.unqualified())),
+            Some(column) => {
+                let (name, id) = (column.name.clone(), column.unqualified());
+                self.ask_column(self.scopes.len().saturating_sub(1), id, pos)?;
+                Ok((name, id))
+            }
             None => {
                 let count = relations.iter().flat_map(|r| &r.columns).filter(|column| !column.hidden).count();
                 let message = format!("#{number} is not a position in FROM (1 to {count})");

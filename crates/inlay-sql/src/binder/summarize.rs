@@ -5,7 +5,8 @@ use super::object::undefined;
 use super::scope::same_name;
 use super::{Binder, Bound, Output};
 use crate::parser::ast::{
-    BinaryOp, Expr, ObjectName, Pos, Query, QueryBody, StatementKind, TableAlias, TableRef,
+    BinaryOp, Expr, GroupBy, ObjectName, OrderBy, Pos, Query, QueryBody, SelectItem, StatementKind,
+    TableAlias, TableRef,
 };
 use crate::plan::{self, ColumnId, JoinKind, Plan};
 use inlay_catalog::{CatalogEntry, MAIN, TEMPORARY, TableEntry, bare_name, near_names, schema_of};
@@ -147,7 +148,14 @@ impl Binder<'_> {
     /// DESCRIBE: name and type of each column.
     pub(super) fn described(&mut self, query: &Query) -> Result<Bound> {
         let shared = self.shared.len();
-        let bound = self.query(query)?;
+        // Names and types of what is stored are no secret.
+        let asker = self.asker.clone();
+        if self.asked().is_some() && self.is_stored_relation(query) {
+            self.asker = None;
+        }
+        let bound = self.query(query);
+        self.asker = asker;
+        let bound = bound?;
         let text = |text: &str| Value::Varchar(text.to_string());
         let described = |column: &Output| {
             let ty = self.columns.ty(column.id).to_string();
@@ -174,6 +182,27 @@ impl Binder<'_> {
         let names = ["column_name", "column_type", "null", "key", "default", "extra"];
         self.shared.truncate(shared);
         Ok(self.literal_bound(&names.map(|name| (name, LogicalType::Varchar)), rows))
+    }
+
+    /// Whether a query is nothing but a stored table or view.
+    fn is_stored_relation(&self, query: &Query) -> bool {
+        let QueryBody::Select(select) = &query.body else { return false };
+        let ([SelectItem::Star { replace, .. }], [TableRef::Table { name, .. }]) =
+            (select.items.as_slice(), select.from.as_slice())
+        else {
+            return false;
+        };
+        let is_plain = query.ctes.is_empty()
+            && replace.is_empty()
+            && select.filter.is_none()
+            && select.qualify.is_none()
+            && query.limit.is_none()
+            && query.offset.is_none()
+            && matches!(&query.order_by, OrderBy::Items(items) if items.is_empty())
+            && matches!(&select.group_by, GroupBy::Items(items) if items.is_empty());
+        let is_stored =
+            || matches!(self.object(name), Ok(Some((_, CatalogEntry::Table(_) | CatalogEntry::View(_)))));
+        is_plain && select.having.is_none() && is_stored()
     }
 
     pub(super) fn shown_tables(&mut self, of: Option<&ObjectName>) -> Result<Bound> {
