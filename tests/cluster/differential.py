@@ -151,10 +151,10 @@ def ssb(con: Any) -> Iterator[str]:
     from bench.ssb.queries import QUERIES
 
     for name, parts in tables(0.01):
-        for number, part in enumerate(parts):
+        for number, chunk in enumerate(parts):
             verb = f"INSERT INTO {name}" if number else f"CREATE TABLE {name} AS"
-            con.execute(f"{verb} FROM part")
-            del part
+            con.execute(f"{verb} FROM chunk")
+            del chunk
     yield from QUERIES.values()
 
 

@@ -534,10 +534,11 @@ class Connection(_Fetch):
         Parameters
         ----------
         url
-            ``"sc://host:15002"`` with the parameters that PySpark knows, or ``"sail://local"``, which starts Sail in this process.
+            ``"sc://host:15002"`` with the parameters that PySpark knows, or ``"sail://local"``, which starts Sail in
+            this process.
         folder
-            Where tables of this database are put as Parquet, once for each version; the cluster has to see it under the same
-            path. By default a temporary folder, which goes with the connection to the cluster.
+            Where tables of this database are put as Parquet, once for each version; the cluster has to see it under the
+            same path. By default a temporary folder, which goes with the connection to the cluster.
 
         Raises
         ------
