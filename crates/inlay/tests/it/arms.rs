@@ -13,7 +13,7 @@ const WILDCARDS_MAX: &[(&str, usize)] = &[
     ("inlay-kernels", 129),
     ("inlay-protocol", 12),
     ("inlay-rowsets", 0),
-    ("inlay-sql", 382),
+    ("inlay-sql", 381),
     ("inlay-sqlite-files", 7),
     ("inlay-storage", 106),
     ("inlay-types", 77),
