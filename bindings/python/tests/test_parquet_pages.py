@@ -154,6 +154,20 @@ def test_bloom_filters_of_others_are_used(tmp_path: Path) -> None:
         assert con.sql(query).fetchall() == duckdb.sql(query).fetchall(), condition
 
 
+def test_bloom_filters_that_are_broken_rule_nothing_out(tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    path = tmp_path / "bloom.parquet"
+    duckdb.sql(f"COPY (SELECT (i % 3 * 7)::INTEGER AS a FROM range(3000) r(i)) TO '{path}'")
+    con = inlay.connect()
+    (offset,) = con.sql(f"SELECT bloom_filter_offset FROM parquet_metadata('{path}')").fetchall()[0]
+    # A longer number of bytes makes the header longer, and leaves fewer than a block has.
+    content = bytearray(path.read_bytes())
+    assert content[offset : offset + 3] == bytes.fromhex("15401c")
+    content[offset : offset + 17] = bytes.fromhex("15a09c011c1c00001c1c00001c1c000000")
+    path.write_bytes(content)
+    assert inlay.connect().sql(f"SELECT count(*) FROM '{path}' WHERE a = 7").fetchall() == [(1000,)]
+
+
 @pytest.mark.parametrize("plaintext_footer", [False, True])
 def test_encrypted_files_are_refused(tmp_path: Path, plaintext_footer: bool) -> None:
     encryption = pytest.importorskip("pyarrow.parquet.encryption")

@@ -266,6 +266,13 @@ impl PerFile {
                 }
             }
         }
+        if let Some(name) = &self.filename
+            && (place_of(&columns, name).is_some() || keys.iter().any(|key| key.eq_ignore_ascii_case(name)))
+        {
+            let message = format!("the files have a column \"{name}\", which the option filename adds");
+            let hint = "filename = 'another name' calls that one otherwise";
+            return Err(Error::invalid_argument(message).with_hint(hint));
+        }
         let filename = self.filename.as_ref().map(|name| {
             columns.push(SourceColumn { name: name.clone(), ty: LogicalType::Varchar });
             columns.len() - 1

@@ -78,6 +78,13 @@ enum Place {
 }
 
 /// A file, cut into chunks of whole documents.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Last {
+    Bracket,
+    Comma,
+    Value,
+}
+
 pub(super) struct Splitter {
     input: Input,
     path: String,
@@ -87,6 +94,8 @@ pub(super) struct Splitter {
     at: usize,
     at_end: bool,
     place: Place,
+    /// What was read last of an array.
+    last: Last,
     line: u64,
     /// Whether documents that are none are passed over, for which they have to stand on lines of their own.
     is_tolerant: bool,
@@ -104,6 +113,7 @@ impl Splitter {
             at: 0,
             at_end: false,
             place: Place::Start,
+            last: Last::Bracket,
             line: 1,
             is_tolerant: false,
             held: None,
@@ -139,6 +149,7 @@ impl Splitter {
             match self.next_document()? {
                 Found::Document(range) => {
                     self.at = range.end;
+                    self.last = Last::Value;
                     documents.push(range);
                     if documents.len() == DOCUMENTS_MAX {
                         return self.taken(documents).map(Some);
@@ -250,8 +261,15 @@ impl Splitter {
                 return self.next_document();
             }
             (Place::Elements, Some(b',')) => {
+                if self.last != Last::Value && !self.is_tolerant {
+                    return Err(self.malformed("a comma with no value in front of it"));
+                }
+                self.last = Last::Comma;
                 self.at += 1;
                 return self.next_document();
+            }
+            (Place::Elements, Some(_)) if self.last == Last::Value && !self.is_tolerant => {
+                return Err(self.malformed("no comma stands between two values"));
             }
             _ => {}
         }

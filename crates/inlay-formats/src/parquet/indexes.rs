@@ -5,6 +5,7 @@
 use super::ParquetFile;
 use super::pages::Chunk;
 use super::prune::Bounds;
+use crate::quiet::caught;
 use inlay_catalog::{SourceColumn, SourceFilter};
 use inlay_storage::{Cmp, SegmentPredicate};
 use inlay_types::{LogicalType, Value};
@@ -40,12 +41,16 @@ pub(super) fn may_match(
         if !is_sensible {
             return true;
         }
-        let Ok(Some(bloom)) = Sbbf::read_from_column_chunk(chunk, &Chunk::file(&file.bytes)) else {
-            return true;
-        };
         let ty = &columns[filter.column].ty;
         let is_as_stored = file.is_as_stored(filter.column);
-        values.iter().any(|value| !value.is_null() && may_have(&bloom, chunk, ty, is_as_stored, value))
+        // The crate takes some sizes of filters for granted.
+        let says = caught(|| match Sbbf::read_from_column_chunk(chunk, &Chunk::file(&file.bytes)) {
+            Ok(Some(bloom)) => values
+                .iter()
+                .any(|value| !value.is_null() && may_have(&bloom, chunk, ty, is_as_stored, value)),
+            Ok(None) | Err(_) => true,
+        });
+        says.unwrap_or(true)
     })
 }
 

@@ -247,7 +247,12 @@ impl Frequency {
             for part in self.pairs(group).chunks(VECTOR_SIZE) {
                 pace.add(part.len())?;
                 let values = self.counts.values.gather(part);
-                present.extend((0..part.len()).filter_map(|row| values.get(row).as_i128()));
+                for value in (0..part.len()).map(|row| values.get(row)).filter(|value| !value.is_null()) {
+                    let number = value.as_i128().ok_or_else(|| {
+                        Error::out_of_range(format!("bitstring_agg: {value} is above the largest HUGEINT"))
+                    })?;
+                    present.push(number);
+                }
             }
             let bounds = if self.function.arg_types.len() == 1 {
                 let bound = |bound: Option<&i128>| bound.map(|bound| Value::HugeInt(*bound));

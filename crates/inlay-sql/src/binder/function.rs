@@ -293,6 +293,14 @@ impl Binder<'_> {
         };
         let mut order_by = Vec::with_capacity(call.order_by.len());
         for item in &call.order_by {
+            // ORDER BY ALL is by all arguments, unless there is a column of that name.
+            if let ast::ExprKind::Column(parts) = &item.expr.kind
+                && matches!(&parts[..], [all] if all.value.eq_ignore_ascii_case("all"))
+                && self.resolve(parts).is_err()
+            {
+                order_by.extend(args.iter().map(|arg| self.sort_key(arg.clone(), item.order)));
+                continue;
+            }
             let mut expr = self.collated_expr(&item.expr)?;
             // A key that is an argument as well is one value: mode() WITHIN GROUP (ORDER BY x) is mode(x ORDER BY x). With a
             // filter it would be computed for the rows that are left out, too.

@@ -2,7 +2,7 @@
 
 use super::object::{Home, Target};
 use super::row::{Positions, with_columns};
-use super::scope::{Phase, Relation, RelationColumn, Scope, same_name};
+use super::scope::{Phase, Relation, RelationColumn, Scope};
 use super::subquery::{Pending, attach, combine};
 use super::{Binder, Bound, Output};
 use crate::parser::ast::{self, ExprKind, Ident, Pos};
@@ -12,6 +12,7 @@ use inlay_catalog::rights::Privilege;
 use inlay_catalog::{TableSchema, bare_name};
 use inlay_storage::Origin;
 use inlay_types::{Candidates, Error, LogicalType, Result, Value};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// What the clauses of one MERGE share.
@@ -225,17 +226,17 @@ impl Binder<'_> {
         let source = relations.iter().flat_map(|relation| &relation.columns);
         let source: Vec<(String, ColumnId)> = source.map(|column| (column.name.clone(), column.id)).collect();
         let name_of = |index: usize| &shared.schema.columns[index].name;
-        let place =
-            |index: usize| source.iter().find(|(name, _)| same_name(name, name_of(index))).map(|(_, id)| *id);
+        let mut places: HashMap<String, ColumnId> = HashMap::new();
+        for (name, id) in &source {
+            places.entry(name.to_lowercase()).or_insert(*id);
+        }
+        let place = |index: usize| places.get(&name_of(index).to_lowercase()).copied();
         let mut found: Vec<(usize, ColumnId)> =
             targets.iter().filter_map(|&index| place(index).map(|id| (index, id))).collect();
         if by_name {
-            let is_known = |(name, _): &&(String, ColumnId)| {
-                targets.iter().any(|&index| same_name(name, name_of(index)))
-            };
-            if let Some((name, _)) = source.iter().find(|column| !is_known(column)) {
-                let known = targets.iter().map(|&index| name_of(index).as_str());
-                let candidates = Candidates::of(name, known);
+            let known: HashSet<String> = targets.iter().map(|&index| name_of(index).to_lowercase()).collect();
+            if let Some((name, _)) = source.iter().find(|(name, _)| !known.contains(&name.to_lowercase())) {
+                let candidates = Candidates::of(name, targets.iter().map(|&index| name_of(index).as_str()));
                 let name = format!("{}.{name}", bare_name(&shared.schema.name));
                 return Err(self.at(Error::UndefinedColumn { name, candidates }, pos));
             }

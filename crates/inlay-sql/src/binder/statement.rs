@@ -337,6 +337,10 @@ impl Binder<'_> {
                 let name = Ident { value: "inlay_resident".into(), pos: name.pos };
                 self.function_rows(name, Vec::new(), Vec::new())
             }
+            ("storage_info", [table]) => {
+                let name = Ident { value: "pragma_storage_info".into(), pos: name.pos };
+                self.function_rows(name, vec![table.clone()], Vec::new())
+            }
             ("force_checkpoint", []) => {
                 Ok(plan::Statement::Checkpoint { database: self.context.catalog.current(), force: true })
             }

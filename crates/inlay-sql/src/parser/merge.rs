@@ -34,10 +34,10 @@ pub(super) fn mark(column: &ast::ObjectName) -> Option<Mark> {
 
 /// What the one assignment of an action stands for, if it is one of these.
 pub(super) fn mark_of(assignments: &[ast::Assignment]) -> Option<Mark> {
-    match assignments {
-        [ast::Assignment { target: ast::AssignmentTarget::ColumnName(column), .. }] => mark(column),
-        _ => None,
-    }
+    let [ast::Assignment { target: ast::AssignmentTarget::ColumnName(column), .. }] = assignments else {
+        return None;
+    };
+    mark(column)
 }
 
 /// `condition`, which fails where it held: `CASE WHEN condition THEN error(message)::BOOLEAN ELSE false END`.
