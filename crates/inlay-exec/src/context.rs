@@ -84,6 +84,7 @@ impl ExecContext {
             progress: Arc::default(),
             measured: None,
             statement: None,
+            by_value: true,
         }
     }
 

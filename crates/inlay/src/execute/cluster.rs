@@ -197,7 +197,7 @@ impl Run<'_> {
             }
             let id = columns.add(column.name.clone(), column.ty.clone());
             let made = columns.add(format!("c{index}"), carried.clone());
-            scanned.push(ScanColumn { id, index, key_at: None });
+            scanned.push(ScanColumn { id, index, key_at: None, full_at: None });
             let read = columns.expr(id);
             let item = if carried == column.ty {
                 read
