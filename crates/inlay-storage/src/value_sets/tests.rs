@@ -178,7 +178,7 @@ fn holds(condition: &Condition, segments: &[Segment], row: usize) -> bool {
 }
 
 fn random_condition(depth: u64, types: &[LogicalType], random: &mut Random) -> Condition {
-    let mut parts = |random: &mut Random| {
+    let parts = |random: &mut Random| {
         (0..random.below(4)).map(|_| random_condition(depth - 1, types, random)).collect()
     };
     match random.below(if depth == 0 { 1 } else { 4 }) {
