@@ -151,3 +151,6 @@ pub(crate) fn picked(batch: Batch, positions: &[usize]) -> Batch {
     let len = batch.len();
     Batch::new(positions.iter().map(|&p| batch.column(p).clone()).collect(), len)
 }
+
+#[cfg(test)]
+mod tests;

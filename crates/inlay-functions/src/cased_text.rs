@@ -26,11 +26,10 @@ pub(super) struct CasedText {
 impl CasedText {
     /// The expression with these options, if it is such a one.
     pub(super) fn new(pattern: &str, options: &str) -> Option<Self> {
-        let ignores_case = match options {
-            "" => false,
-            "i" => true,
-            _ => return None,
-        };
+        let ignores_case = options == "i";
+        if !ignores_case && !options.is_empty() {
+            return None;
+        }
         let hir = ParserBuilder::new().case_insensitive(ignores_case).build().parse(pattern).ok()?;
         let mut places = Vec::new();
         add(&hir, &mut places)?;

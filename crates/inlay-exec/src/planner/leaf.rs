@@ -36,12 +36,11 @@ impl Planner<'_> {
                 Some(version) if version != snapshot.version() => snapshot.ascends(column.index)?,
                 _ => true,
             };
-            let is_full = match column.full_at {
-                Some(version) if version != snapshot.version() => {
-                    snapshot.row_groups().iter().all(|group| group.column(column.index).null_count() == 0)
-                }
-                _ => true,
-            };
+            let is_full = column.full_at.is_none_or(|version| {
+                let mut groups = snapshot.row_groups().iter();
+                version == snapshot.version()
+                    || groups.all(|group| group.column(column.index).null_count() == 0)
+            });
             if !(is_key && is_full) {
                 return Err(Error::internal(format!(
                     "table {} changed after its query was planned",

@@ -268,7 +268,9 @@ fn write_field(
 /// Appends a number of at least `width` digits; of a negative one the sign counts as a digit.
 fn write_number(number: i64, width: usize, text: &mut Vec<u8>) {
     match (u64::try_from(number), width) {
-        (Ok(number @ 0..100), 2) => push_word(text, u128::from(0x3030 | number / 10 | (number % 10) << 8), 2),
+        (Ok(number @ 0..100), 2) => {
+            push_word(text, u128::from(0x3030 | (number / 10) | ((number % 10) << 8)), 2)
+        }
         (Ok(number @ 0..10_000), 4) => {
             push_word(text, u128::from(padded_word(number) >> 32), 4);
         }
