@@ -37,7 +37,8 @@ impl Writer<'_> {
             self.grouped(*id);
         }
         // Spark reads a number behind GROUP BY as a position: what is grouped by is a column before.
-        let are_columns = groups.iter().all(|(made, expr)| matches!(expr, Expr::Column { id, .. } if id == made));
+        let are_columns =
+            groups.iter().all(|(made, expr)| matches!(expr, Expr::Column { id, .. } if id == made));
         if !are_columns {
             let own = input.output();
             let mut items: Vec<(ColumnId, String)> = own.iter().map(|id| (*id, name(*id))).collect();
@@ -167,7 +168,9 @@ impl Writer<'_> {
                 }
                 "regr_count" => {
                     let (x, y) = (self.argument(call, 0), self.argument(call, 1));
-                    format!("CAST(count(CASE WHEN ({x}) IS NOT NULL AND ({y}) IS NOT NULL THEN 1 END){over} AS {spark})")
+                    format!(
+                        "CAST(count(CASE WHEN ({x}) IS NOT NULL AND ({y}) IS NOT NULL THEN 1 END){over} AS {spark})"
+                    )
                 }
                 _ => self.refuse(format!("the aggregate {}", call.function.name), place),
             },
@@ -228,10 +231,13 @@ impl Writer<'_> {
         if precision <= 28 {
             return sum;
         }
+        // Sail names columns by their expressions without casts: the product keeps the two sums apart.
         // Spark has ten digits more than the argument for a sum, up to 38: beyond, not every engine sees an overflow.
-        let fails = failure("an overflow of a sum of DECIMALs");
+        let fails = failure("an overflow of a sum of DECIMALs", &format!("sum({distinct}{x}){over}"));
         let limit = double(10f64.powi(38 - i32::from(scale)) * (1.0 - 1e-9));
-        format!("CASE WHEN abs(sum({distinct}CAST({x} AS DOUBLE)){over}) >= {limit} THEN {fails} ELSE {sum} END")
+        format!(
+            "CASE WHEN abs(sum({distinct}CAST({x} AS DOUBLE) * 1.0D){over}) >= {limit} THEN {fails} ELSE {sum} END"
+        )
     }
 
     fn average(&mut self, call: &Aggregated<'_>) -> String {
@@ -246,9 +252,12 @@ impl Writer<'_> {
         }
         match self.addend(call) {
             // Exact until the end, as ours.
-            Some((x, _, _)) => format!(
-                "CAST(sum({distinct}{x}){over} AS DOUBLE) / CAST(nullif(count({distinct}{x}){over}, 0) AS DOUBLE)"
-            ),
+            Some((x, _, _)) => {
+                let counted = self.argument(call, 0);
+                format!(
+                    "CAST(sum({distinct}{x}){over} AS DOUBLE) / CAST(nullif(count({distinct}{counted}){over}, 0L) AS DOUBLE)"
+                )
+            }
             None => self.refuse(format!("avg of {of}"), Place::default()),
         }
     }
@@ -257,7 +266,9 @@ impl Writer<'_> {
         let fraction = match call.args.get(1) {
             None => Some(0.5),
             Some(Expr::Literal { value: Value::Double(fraction), .. }) => Some(*fraction),
-            Some(Expr::Literal { value: value @ Value::Decimal { .. }, .. }) => value.to_string().parse().ok(),
+            Some(Expr::Literal { value: value @ Value::Decimal { .. }, .. }) => {
+                value.to_string().parse().ok()
+            }
             Some(_) => None,
         };
         match fraction.filter(|f| (0.0..=1.0).contains(f) && call.over.is_empty() && !call.distinct) {
@@ -265,7 +276,9 @@ impl Writer<'_> {
                 let x = self.argument(call, 0);
                 format!("{function}({fraction:?}) WITHIN GROUP (ORDER BY {x})")
             }
-            None => self.refuse(format!("the aggregate {} in this form", call.function.name), Place::default()),
+            None => {
+                self.refuse(format!("the aggregate {} in this form", call.function.name), Place::default())
+            }
         }
     }
 

@@ -50,15 +50,18 @@ impl Writer<'_> {
             Expr::InList { input, list } => {
                 self.comparable(&input.ty());
                 let items: Vec<String> = list.iter().map(|item| self.expr(item)).collect();
-                format!("{} IN ({})", self.operand(input), items.join(", "))
+                self.member(input, &items)
             }
             Expr::InConstants { input, list } => {
                 let ty = input.ty();
                 self.comparable(&ty);
                 let nulls = list.has_null().then_some(Value::Null);
-                let items: Vec<String> =
-                    list.iter().chain(nulls).map(|value| self.literal(&value, &ty, Place::default())).collect();
-                format!("{} IN ({})", self.operand(input), items.join(", "))
+                let items: Vec<String> = list
+                    .iter()
+                    .chain(nulls)
+                    .map(|value| self.literal(&value, &ty, Place::default()))
+                    .collect();
+                self.member(input, &items)
             }
             Expr::Case { branches, otherwise, .. } => {
                 let mut out = String::from("CASE");
@@ -85,6 +88,16 @@ impl Writer<'_> {
         if !is_compared_alike(ty) {
             self.refuse(format!("a comparison of {ty}"), Place::default());
         }
+    }
+
+    /// `x IN (items)`. Sail finds values in long lists by their bits: 0.0 takes the sign off a zero.
+    fn member(&mut self, input: &Expr, items: &[String]) -> String {
+        let x = self.operand(input);
+        if matches!(input.ty(), LogicalType::Double | LogicalType::Real) {
+            let items: Vec<String> = items.iter().map(|item| format!("{item} + 0.0D")).collect();
+            return format!("({x} + 0.0D) IN ({})", items.join(", "));
+        }
+        format!("{x} IN ({})", items.join(", "))
     }
 
     fn compare(&mut self, op: CompareOp, left: &Expr, right: &Expr) -> String {
@@ -118,7 +131,9 @@ impl Writer<'_> {
                 self.expr(&body)
             }
             LambdaKind::Transform | LambdaKind::Filter => {
-                let Some(list) = lambda.args.first() else { return self.refuse("a lambda without a list", place) };
+                let Some(list) = lambda.args.first() else {
+                    return self.refuse("a lambda without a list", place);
+                };
                 let list = self.expr(list);
                 let mut body = lambda.body.clone();
                 body.substitute(&captured(lambda, 1).collect());
@@ -126,7 +141,11 @@ impl Writer<'_> {
                 for (position, parameter) in lambda.parameters.iter().enumerate() {
                     let written = format!("l{}", parameter.0);
                     // Spark counts elements from 0.
-                    let read = if position == 1 { format!("CAST({written} + 1 AS BIGINT)") } else { written.clone() };
+                    let read = if position == 1 {
+                        format!("CAST({written} + 1 AS BIGINT)")
+                    } else {
+                        written.clone()
+                    };
                     self.parameters.insert(*parameter, read);
                     names.push(written);
                 }

@@ -22,7 +22,9 @@ impl Writer<'_> {
             return self.refuse(format!("the function {name} of the host"), place);
         }
         match function.volatility {
-            Volatility::Volatile => return self.refuse(format!("{name}, which gives other values each time"), place),
+            Volatility::Volatile => {
+                return self.refuse(format!("{name}, which gives other values each time"), place);
+            }
             Volatility::Immutable | Volatility::Stable => {}
         }
         let written = match args {
@@ -56,8 +58,12 @@ impl Writer<'_> {
             "-" if is_whole(&from) => Some(self.ranged(&format!("-CAST({x} AS DECIMAL(38,0))"), ty, place)),
             "+" => Some(x),
             "abs" | "@" if is_float || is_decimal => self.typed(format!("abs({x})"), ty, place),
-            "abs" | "@" if is_whole(&from) => Some(self.ranged(&format!("abs(CAST({x} AS DECIMAL(38,0)))"), ty, place)),
-            "sqrt" | "exp" | "sin" | "cos" | "tan" | "atan" | "cbrt" | "degrees" | "radians" if from == T::Double => {
+            "abs" | "@" if is_whole(&from) => {
+                Some(self.ranged(&format!("abs(CAST({x} AS DECIMAL(38,0)))"), ty, place))
+            }
+            "sqrt" | "exp" | "sin" | "cos" | "tan" | "atan" | "cbrt" | "degrees" | "radians"
+                if from == T::Double =>
+            {
                 Some(format!("{name}({x})"))
             }
             "ln" | "log10" | "log2" if from == T::Double => {
@@ -67,19 +73,25 @@ impl Writer<'_> {
                     "CASE WHEN {x} < 0.0D THEN {nan} WHEN {x} = 0.0D THEN {below} ELSE {name}({x}) END"
                 ))
             }
-            "floor" | "ceil" | "ceiling" | "round" if is_decimal => self.typed(format!("{name}({x})"), ty, place),
+            "floor" | "ceil" | "ceiling" | "round" if is_decimal => {
+                self.typed(format!("{name}({x})"), ty, place)
+            }
             // Spark's are BIGINTs, which not every DOUBLE is.
             "floor" | "ceil" | "ceiling" if from == T::Double => {
                 let whole = if name == "floor" { "floor" } else { "ceil" };
-                Some(format!("CASE WHEN abs({x}) < 4503599627370496.0D THEN CAST({whole}({x}) AS DOUBLE) ELSE {x} END"))
+                Some(format!(
+                    "CASE WHEN abs({x}) < 4503599627370496.0D THEN CAST({whole}({x}) AS DOUBLE) ELSE {x} END"
+                ))
             }
             "round" if from == T::Double => {
                 Some(format!("CASE WHEN abs({x}) < 4503599627370496.0D THEN round({x}) ELSE {x} END"))
             }
             "floor" | "ceil" | "ceiling" | "round" if is_whole(&from) => self.typed(x, ty, place),
-            "sign" if from == T::Double || is_decimal || is_whole(&from) => {
-                self.typed(format!("CASE WHEN {x} > 0 THEN 1 WHEN {x} < 0 THEN -1 WHEN {x} = 0 THEN 0 END"), ty, place)
-            }
+            "sign" if from == T::Double || is_decimal || is_whole(&from) => self.typed(
+                format!("CASE WHEN {x} > 0 THEN 1 WHEN {x} < 0 THEN -1 WHEN {x} = 0 THEN 0 END"),
+                ty,
+                place,
+            ),
             "isnan" if from == T::Double => Some(format!("CASE WHEN {x} IS NOT NULL THEN isnan({x}) END")),
             "length" | "len" | "char_length" | "character_length" if from == T::Varchar => {
                 self.typed(format!("char_length({x})"), ty, place)
@@ -97,7 +109,9 @@ impl Writer<'_> {
             "sha256" if from == T::Varchar => Some(format!("sha2(CAST({x} AS BINARY), 256)")),
             "last_day" if matches!(from, T::Date) => Some(format!("last_day({x})")),
             "date" if from == T::Timestamp => self.typed(x, ty, place),
-            "len" | "length" | "array_length" | "cardinality" if matches!(from, T::List(_) | T::Array(_, _)) => {
+            "len" | "length" | "array_length" | "cardinality"
+                if matches!(from, T::List(_) | T::Array(_, _)) =>
+            {
                 self.typed(format!("CASE WHEN {x} IS NOT NULL THEN size({x}) END"), ty, place)
             }
             "flatten" => self.typed(format!("flatten(filter({x}, l -> l IS NOT NULL))"), ty, place),
@@ -137,7 +151,8 @@ impl Writer<'_> {
             return Some(written);
         }
         match name {
-            "+" | "-" | "*" | "/" | "//" | "%" | "add" | "subtract" | "multiply" | "divide" | "mod" | "fdiv" => {
+            "+" | "-" | "*" | "/" | "//" | "%" | "add" | "subtract" | "multiply" | "divide" | "mod"
+            | "fdiv" => {
                 return self.arithmetic(name, one, other, ty, place);
             }
             _ => {}
@@ -151,10 +166,12 @@ impl Writer<'_> {
                 }
                 Some(format!("{a} || {b}"))
             }
-            "**" | "^" | "pow" | "power" if left == T::Double && right == T::Double => match constant(other) {
-                Some(Value::Double(exponent)) if *exponent >= 0.0 => Some(format!("power({a}, {b})")),
-                _ => None,
-            },
+            "**" | "^" | "pow" | "power" if left == T::Double && right == T::Double => {
+                match constant(other) {
+                    Some(Value::Double(exponent)) if *exponent >= 0.0 => Some(format!("power({a}, {b})")),
+                    _ => None,
+                }
+            }
             "atan2" => Some(format!("atan2({a}, {b})")),
             "round" => {
                 let Some(digits) = constant(other).and_then(whole_of) else {
@@ -168,11 +185,11 @@ impl Writer<'_> {
                 }
             }
             "left" | "right" if left == T::Varchar => {
-                let fails = failure(&format!("{name} with a negative number of characters"));
+                let fails = failure(&format!("{name} with a negative number of characters"), &b);
                 Some(format!("CASE WHEN {b} < 0 THEN {fails} ELSE {name}({a}, CAST({b} AS INT)) END"))
             }
             "substring" | "substr" if left == T::Varchar => {
-                let fails = failure("substring from a place before the first character");
+                let fails = failure("substring from a place before the first character", &b);
                 Some(format!("CASE WHEN {b} < 1 THEN {fails} ELSE substring({a}, CAST({b} AS INT)) END"))
             }
             "repeat" if left == T::Varchar => Some(format!("repeat({a}, CAST(greatest({b}, 0) AS INT))")),
@@ -182,15 +199,23 @@ impl Writer<'_> {
             "strpos" | "instr" | "position" if left == T::Varchar => {
                 self.typed(format!("instr({a}, {b})"), ty, place)
             }
+            // What is left of an average that was made of parts.
+            "avg" if *ty == T::Double => {
+                Some(format!("CAST({a} AS DOUBLE) / CAST(nullif({b}, 0L) AS DOUBLE)"))
+            }
             "nullif" => Some(format!("nullif({a}, {b})")),
             "like" | "~~" => pattern::like(constant(other), &a, &b, None),
-            "not_like" | "!~~" => pattern::like(constant(other), &a, &b, None).map(|like| format!("NOT ({like})")),
+            "not_like" | "!~~" => {
+                pattern::like(constant(other), &a, &b, None).map(|like| format!("NOT ({like})"))
+            }
             "ilike" | "~~*" => {
                 let lowered = in_cases("lower", &a, NOT_LOWERED);
                 let pattern = in_cases("lower", &b, NOT_LOWERED);
                 pattern::like(None, &format!("({lowered})"), &format!("({pattern})"), None)
             }
-            "regexp_matches" | "regexp_like" | "regexp_full_match" | "~" => self.matches(name, &a, other, place),
+            "regexp_matches" | "regexp_like" | "regexp_full_match" | "~" => {
+                self.matches(name, &a, other, place)
+            }
             "regexp_extract" => self.extracted(&a, other, 0, place),
             "string_split" | "str_split" | "split" => match constant(other) {
                 Some(Value::Varchar(separator)) if !separator.is_empty() => {
@@ -208,10 +233,12 @@ impl Writer<'_> {
             {
                 Some(format!("CASE WHEN {b} <> 0 THEN try_element_at({a}, CAST({b} AS INT)) END"))
             }
-            "map_extract_value" | "element_at" if matches!(left, T::Map(_)) => Some(format!("try_element_at({a}, {b})")),
-            "list_contains" | "array_contains" | "list_has" | "array_has" => {
-                Some(format!("coalesce(array_contains({a}, {b}), CASE WHEN {a} IS NULL OR {b} IS NULL THEN NULL ELSE false END)"))
+            "map_extract_value" | "element_at" if matches!(left, T::Map(_)) => {
+                Some(format!("try_element_at({a}, {b})"))
             }
+            "list_contains" | "array_contains" | "list_has" | "array_has" => Some(format!(
+                "coalesce(array_contains({a}, {b}), CASE WHEN {a} IS NULL OR {b} IS NULL THEN NULL ELSE false END)"
+            )),
             "list_concat" | "array_concat" | "||" if left == *ty && right == *ty => {
                 let nothing = "CAST(array() AS ";
                 let spark = self.type_text(ty, place);
@@ -307,11 +334,15 @@ impl Writer<'_> {
             other => other,
         };
         match (symbol, ty) {
-            ("/", T::Double | T::Real) if left == *ty && right == *ty => Some(quotient(&a, &b, constant(other))),
+            ("/", T::Double | T::Real) if left == *ty && right == *ty => {
+                Some(quotient(&a, &b, constant(other)))
+            }
             ("+" | "-" | "*", T::Double | T::Real) if left == *ty && right == *ty => {
                 Some(format!("{a} {symbol} {b}"))
             }
-            ("+" | "-" | "*", T::Decimal { .. }) => self.of_decimals(symbol, (&a, &left), (&b, &right), ty, place),
+            ("+" | "-" | "*", T::Decimal { .. }) => {
+                self.of_decimals(symbol, (&a, &left), (&b, &right), ty, place)
+            }
             ("+" | "-" | "*", T::HugeInt) => {
                 let whole = T::Decimal { precision: 38, scale: 0 };
                 self.of_decimals(symbol, (&a, &whole), (&b, &whole), &whole, place)
@@ -326,7 +357,11 @@ impl Writer<'_> {
             }
             ("//" | "%", whole) if is_whole(whole) && !matches!(whole, T::HugeInt | T::UBigInt) => {
                 let operator = if symbol == "//" { "div" } else { "%" };
-                Some(self.ranged(&format!("CAST({a} AS BIGINT) {operator} CAST({b} AS BIGINT)"), whole, place))
+                Some(self.ranged(
+                    &format!("CAST({a} AS BIGINT) {operator} CAST({b} AS BIGINT)"),
+                    whole,
+                    place,
+                ))
             }
             _ => None,
         }
@@ -335,8 +370,17 @@ impl Writer<'_> {
     /// A sum, difference or product of decimals. Where its type has all the digits that there may be, Spark's own is right. Else Spark
     /// may give digits behind the point away, and engines may not see that the others are too many: the first is refused, the second
     /// looked for.
-    fn of_decimals(&mut self, symbol: &str, (a, left): (&str, &T), (b, right): (&str, &T), ty: &T, place: Place) -> Option<String> {
-        let (T::Decimal { precision: p1, scale: s1 }, T::Decimal { precision: p2, scale: s2 }) = (left, right) else {
+    fn of_decimals(
+        &mut self,
+        symbol: &str,
+        (a, left): (&str, &T),
+        (b, right): (&str, &T),
+        ty: &T,
+        place: Place,
+    ) -> Option<String> {
+        let (T::Decimal { precision: p1, scale: s1 }, T::Decimal { precision: p2, scale: s2 }) =
+            (left, right)
+        else {
             return None;
         };
         let (digits, scale) = match symbol {
@@ -352,7 +396,7 @@ impl Writer<'_> {
             let what = format!("{left} {symbol} {right}, of whose digits Spark gives some away");
             return Some(self.refuse(what, place));
         }
-        let fails = failure("an overflow of DECIMAL");
+        let fails = failure("an overflow of DECIMAL", a);
         let limit = 10f64.powi(38 - i32::from(scale)) * (1.0 - 1e-12);
         Some(format!(
             "CASE WHEN abs(CAST({a} AS DOUBLE) {symbol} CAST({b} AS DOUBLE)) >= {} THEN {fails} ELSE {plain} END",
@@ -376,7 +420,10 @@ impl Writer<'_> {
             ("greatest" | "least", [_]) => texts.into_iter().next(),
             ("substring" | "substr", [one, _, _]) if one.ty() == T::Varchar => {
                 let (x, from, count) = (&texts[0], &texts[1], &texts[2]);
-                let fails = failure("substring from a place before the first character, or of a negative length");
+                let fails = failure(
+                    "substring from a place before the first character, or of a negative length",
+                    from,
+                );
                 Some(format!(
                     "CASE WHEN {from} < 1 OR {count} < 0 THEN {fails} ELSE substring({x}, CAST({from} AS INT), CAST({count} AS INT)) END"
                 ))
@@ -413,11 +460,16 @@ impl Writer<'_> {
             ("if" | "iif", [_, _, _]) => {
                 Some(format!("CASE WHEN {} THEN {} ELSE {} END", texts[0], texts[1], texts[2]))
             }
-            ("list_value" | "list_pack" | "array_value", _) => self.typed(format!("array({})", texts.join(", ")), ty, place),
+            ("list_value" | "list_pack" | "array_value", _) => {
+                self.typed(format!("array({})", texts.join(", ")), ty, place)
+            }
             ("struct_pack" | "row", _) => {
                 let T::Struct(fields) = ty else { return None };
-                let items: Vec<String> =
-                    fields.iter().zip(&texts).map(|(field, value)| format!("{}, {value}", text(&field.name))).collect();
+                let items: Vec<String> = fields
+                    .iter()
+                    .zip(&texts)
+                    .map(|(field, value)| format!("{}, {value}", text(&field.name)))
+                    .collect();
                 self.typed(format!("named_struct({})", items.join(", ")), ty, place)
             }
             _ => None,
@@ -463,7 +515,7 @@ fn whole_of(value: &Value) -> Option<i64> {
 
 /// A change of case, where both engines change it alike.
 fn in_cases(function: &str, x: &str, apart: &str) -> String {
-    let fails = failure(&format!("{function} of a letter whose other case is not one letter everywhere"));
+    let fails = failure(&format!("{function} of a letter whose other case is not one letter everywhere"), x);
     format!("CASE WHEN {x} RLIKE {} THEN {fails} ELSE {function}({x}) END", text(apart))
 }
 

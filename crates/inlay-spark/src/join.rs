@@ -60,7 +60,8 @@ impl Writer<'_> {
         let listed: Vec<String> = own.iter().map(|id| name(*id)).collect();
         let listed = if listed.is_empty() { "1 AS k".to_string() } else { listed.join(", ") };
         let maybe = format!("coalesce({condition}, true)");
-        let rest = self.relation(format!("SELECT {listed} FROM {left} LEFT ANTI JOIN {right} ON {condition}"));
+        let rest =
+            self.relation(format!("SELECT {listed} FROM {left} LEFT ANTI JOIN {right} ON {condition}"));
         let made = name(mark);
         let text = format!(
             "SELECT {listed}, true AS {made} FROM {left} LEFT SEMI JOIN {right} ON {condition} \
@@ -88,17 +89,24 @@ impl Writer<'_> {
             return Select::of(self.close(joined), output);
         }
         if keys.len() != conditions.len() {
-            self.refuse("a subquery for one value whose rows are chosen by more than equalities", Place::default());
+            self.refuse(
+                "a subquery for one value whose rows are chosen by more than equalities",
+                Place::default(),
+            );
         }
         let partition: Vec<String> = keys.iter().map(|key| self.expr(key)).collect();
         let marker = self.relations.len();
-        let partition =
-            if partition.is_empty() { String::new() } else { format!("PARTITION BY {}", partition.join(", ")) };
+        let partition = if partition.is_empty() {
+            String::new()
+        } else {
+            format!("PARTITION BY {}", partition.join(", "))
+        };
         let listed: Vec<String> = right_columns.iter().map(|id| name(*id)).collect();
         let listed = if listed.is_empty() { format!("1 AS k{marker}") } else { listed.join(", ") };
         let counted =
             self.relation(format!("SELECT {listed}, count(*) OVER ({partition}) AS n{marker} FROM {right}"));
-        let fails = failure("a subquery that stands for one value gave more than one row");
+        let fails =
+            failure("a subquery that stands for one value gave more than one row", &format!("n{marker}"));
         let mut joined = Select::of(format!("{left} LEFT JOIN {counted} ON {condition}"), output);
         joined.filters.push(format!("CASE WHEN n{marker} > 1 THEN {fails} ELSE true END"));
         joined
@@ -127,7 +135,8 @@ impl Writer<'_> {
             self.refuse("ASOF RIGHT JOIN", Place::default());
         }
         let (one, other) = (self.relation_of(left), self.relation_of(right));
-        let Some((Expr::Compare { op, left: moment, right: begin }, equalities)) = conditions.split_last() else {
+        let Some((Expr::Compare { op, left: moment, right: begin }, equalities)) = conditions.split_last()
+        else {
             self.refuse("an ASOF join without an inequality", Place::default());
             return Select::of(one, output);
         };
@@ -147,8 +156,11 @@ impl Writer<'_> {
         };
         let (moment, begin) = (self.expr(moment), self.expr(begin));
         let partition: Vec<String> = keys.iter().map(|key| self.expr(key)).collect();
-        let partition =
-            if partition.is_empty() { String::new() } else { format!("PARTITION BY {} ", partition.join(", ")) };
+        let partition = if partition.is_empty() {
+            String::new()
+        } else {
+            format!("PARTITION BY {} ", partition.join(", "))
+        };
         let marker = self.relations.len();
         let listed: Vec<String> = right.output().into_iter().map(name).collect();
         let listed = if listed.is_empty() { format!("1 AS k{marker}") } else { listed.join(", ") };

@@ -151,7 +151,10 @@ impl<'a> Writer<'a> {
         let with = if parts.is_empty() { String::new() } else { format!("WITH {}\n", parts.join(",\n")) };
         let text = format!("{with}{body}");
         if text.len() > TEXT_BYTES_MAX {
-            self.refuse(format!("a query whose text in Spark's SQL has {} bytes", text.len()), Place::default());
+            self.refuse(
+                format!("a query whose text in Spark's SQL has {} bytes", text.len()),
+                Place::default(),
+            );
         }
         Written { text, tables: self.tables, columns, refused: self.refused }
     }

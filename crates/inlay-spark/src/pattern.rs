@@ -10,7 +10,12 @@ use inlay_sql::plan::{Expr, Place};
 use inlay_types::Value;
 
 /// `x LIKE pattern`. Ours has no escape unless one is written, Spark's is the backslash.
-pub(crate) fn like(pattern: Option<&Value>, x: &str, computed: &str, escape: Option<&Value>) -> Option<String> {
+pub(crate) fn like(
+    pattern: Option<&Value>,
+    x: &str,
+    computed: &str,
+    escape: Option<&Value>,
+) -> Option<String> {
     let escape = match escape {
         None => None,
         Some(Value::Varchar(escape)) => match escape.chars().collect::<Vec<_>>().as_slice() {
@@ -196,7 +201,8 @@ impl Writer<'_> {
 
     pub(crate) fn matches(&mut self, name: &str, x: &str, pattern: &Expr, place: Place) -> Option<String> {
         let Some(regex) = self.pattern(pattern, place) else { return Some("NULL".into()) };
-        let regex = if matches!(name, "regexp_full_match" | "~") { format!("^(?:{regex})\\z") } else { regex };
+        let regex =
+            if matches!(name, "regexp_full_match" | "~") { format!("^(?:{regex})\\z") } else { regex };
         Some(format!("{x} RLIKE {}", text(&regex)))
     }
 

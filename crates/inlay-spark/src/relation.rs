@@ -163,9 +163,12 @@ impl Writer<'_> {
             Plan::Join { kind, left, right, conditions, build_left: _ } => {
                 self.join(*kind, left, right, conditions, &plan.output())
             }
-            Plan::OrderedJoin { kind: OrderedJoinKind::Asof { kind, build_left }, left, right, conditions } => {
-                self.asof(*kind, *build_left, left, right, conditions)
-            }
+            Plan::OrderedJoin {
+                kind: OrderedJoinKind::Asof { kind, build_left },
+                left,
+                right,
+                conditions,
+            } => self.asof(*kind, *build_left, left, right, conditions),
             Plan::OrderedJoin { kind: OrderedJoinKind::Positional, .. } => {
                 self.refused_plan("POSITIONAL JOIN, as rows of a cluster have no order", plan)
             }
@@ -195,7 +198,9 @@ impl Writer<'_> {
                 self.shared.insert(*id, relation);
                 self.plan(body)
             }
-            Plan::LimitBy { .. } => self.refused_plan("a LIMIT or OFFSET that is computed, or a share of the rows", plan),
+            Plan::LimitBy { .. } => {
+                self.refused_plan("a LIMIT or OFFSET that is computed, or a share of the rows", plan)
+            }
             Plan::Sample { .. } => self.refused_plan("a SAMPLE, which would choose other rows", plan),
             Plan::Recursive { .. } => self.refused_plan("WITH RECURSIVE", plan),
             Plan::SharedScan { id, columns } => {
@@ -293,7 +298,10 @@ impl Writer<'_> {
             return Select { items: Some(items), ..Select::of(format!("range(0, {count})"), output) };
         }
         if source.cluster_files().is_none() {
-            self.refuse(format!("{}, whose rows only this process can read", source.description()), Place::default());
+            self.refuse(
+                format!("{}, whose rows only this process can read", source.description()),
+                Place::default(),
+            );
             return Select::of("r0".into(), output);
         }
         let known = self.tables.iter().find(|t| match &t.origin {
@@ -304,7 +312,8 @@ impl Writer<'_> {
             Some(table) => table.name.clone(),
             None => {
                 let name = format!("inlay_files_{}", self.tables.len());
-                self.tables.push(NamedTable { name: name.clone(), origin: Origin::Files(Arc::clone(source)) });
+                self.tables
+                    .push(NamedTable { name: name.clone(), origin: Origin::Files(Arc::clone(source)) });
                 name
             }
         };
@@ -313,7 +322,8 @@ impl Writer<'_> {
             let definition = &source.columns()[column.index];
             let same = source.columns().iter().filter(|c| c.name.eq_ignore_ascii_case(&definition.name));
             if same.count() > 1 {
-                let what = format!("the column {} of a file, of which there are two but for case", definition.name);
+                let what =
+                    format!("the column {} of a file, of which there are two but for case", definition.name);
                 self.refuse(what, Place::default());
             }
             let spark = self.type_text(&definition.ty, Place::default());
@@ -404,10 +414,8 @@ impl Writer<'_> {
     /// SELECT, what reads computed columns is computed over them.
     fn renamed(&mut self, mut select: Select, items: &[(ColumnId, Expr)]) -> Select {
         let made = select.items.take().unwrap_or_default();
-        let held: Vec<(ColumnId, Option<String>)> = made
-            .iter()
-            .map(|(id, text)| (*id, self.parameters.insert(*id, format!("({text})"))))
-            .collect();
+        let held: Vec<(ColumnId, Option<String>)> =
+            made.iter().map(|(id, text)| (*id, self.parameters.insert(*id, format!("({text})")))).collect();
         let written = items
             .iter()
             .map(|(id, expr)| match expr {
@@ -485,8 +493,11 @@ impl Writer<'_> {
         if order.is_empty() {
             order.push("1 ASC".into());
         }
-        let partition =
-            if partition.is_empty() { String::new() } else { format!("PARTITION BY {} ", partition.join(", ")) };
+        let partition = if partition.is_empty() {
+            String::new()
+        } else {
+            format!("PARTITION BY {} ", partition.join(", "))
+        };
         let marker = self.relations.len();
         let number = format!("row_number() OVER ({partition}ORDER BY {}) AS n{marker}", order.join(", "));
         let text = select.text(&format!("{}, {number}", select.selected(marker)));
@@ -551,7 +562,9 @@ impl Writer<'_> {
     /// A list with so many layers taken off that its elements are of a type.
     fn layers(&mut self, text: &str, ty: &LogicalType, wanted: &LogicalType) -> String {
         match ty {
-            LogicalType::List(element) | LogicalType::Array(element, _) if **element == *wanted => text.to_string(),
+            LogicalType::List(element) | LogicalType::Array(element, _) if **element == *wanted => {
+                text.to_string()
+            }
             LogicalType::List(element) | LogicalType::Array(element, _)
                 if matches!(**element, LogicalType::List(_) | LogicalType::Array(_, _)) =>
             {

@@ -10,7 +10,12 @@ use inlay_sql::plan::{ColumnId, Expr, Place, Plan, SortKey, WindowExpr};
 use inlay_types::{LogicalType, Value};
 
 impl Writer<'_> {
-    pub(crate) fn windows(&mut self, input: &Plan, windows: &[(ColumnId, WindowExpr)], output: Vec<ColumnId>) -> Select {
+    pub(crate) fn windows(
+        &mut self,
+        input: &Plan,
+        windows: &[(ColumnId, WindowExpr)],
+        output: Vec<ColumnId>,
+    ) -> Select {
         let select = self.plan(input);
         let select = self.open(select);
         let mut items: Vec<String> = input.output().into_iter().map(name).collect();
@@ -75,13 +80,22 @@ impl Writer<'_> {
         }
     }
 
-    fn ranked(&mut self, function: &WindowFunction, window: &WindowExpr, is_unordered: bool, over: &str) -> String {
+    fn ranked(
+        &mut self,
+        function: &WindowFunction,
+        window: &WindowExpr,
+        is_unordered: bool,
+        over: &str,
+    ) -> String {
         let place = Place::default();
         let spark = self.type_text(&function.return_type, place);
         let nulls = if window.ignore_nulls { " IGNORE NULLS" } else { "" };
         let number = |expr: Option<&Expr>| expr.and_then(constant).and_then(Value::as_i128);
         if is_unordered {
-            return self.refuse(format!("{} OVER without ORDER BY, as rows of a cluster come in any order", function.name), place);
+            return self.refuse(
+                format!("{} OVER without ORDER BY, as rows of a cluster come in any order", function.name),
+                place,
+            );
         }
         match function.kind {
             WindowKind::RowNumber
@@ -132,7 +146,10 @@ impl Writer<'_> {
         let is_ordered = order.iter().any(|key| !matches!(key.expr, Expr::Literal { .. }));
         let units = match frame.units {
             FrameUnits::Rows if !is_ordered && !frame.is_whole() => {
-                self.refuse("ROWS in a window without ORDER BY, as rows of a cluster come in any order", place);
+                self.refuse(
+                    "ROWS in a window without ORDER BY, as rows of a cluster come in any order",
+                    place,
+                );
                 return None;
             }
             FrameUnits::Rows => "ROWS",
@@ -164,7 +181,10 @@ impl Writer<'_> {
         };
         match offset {
             Some(offset) if offset >= 0 => format!("{offset} {word}"),
-            _ => self.refuse("a frame whose bound is computed, or a distance of other than whole numbers", Place::default()),
+            _ => self.refuse(
+                "a frame whose bound is computed, or a distance of other than whole numbers",
+                Place::default(),
+            ),
         }
     }
 }
@@ -177,7 +197,8 @@ fn distance(bound: &Expr, order: &[SortKey]) -> Option<i128> {
         Expr::Cast { input, .. } => **input == sorted.expr,
         other => *other == sorted.expr,
     };
-    let is_small = matches!(sorted.expr.ty(), LogicalType::TinyInt | LogicalType::SmallInt | LogicalType::Integer);
+    let is_small =
+        matches!(sorted.expr.ty(), LogicalType::TinyInt | LogicalType::SmallInt | LogicalType::Integer);
     if !matches!(&*function.name, "+" | "-") || !is_key(key) || !is_small {
         return None;
     }

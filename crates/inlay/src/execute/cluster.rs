@@ -45,7 +45,8 @@ impl Shipped {
     fn name(&self, table: &TableEntry) -> String {
         let snapshot = table.table.snapshot();
         let mut known = self.0.lock();
-        let found = known.iter().find(|version| std::ptr::eq(version.snapshot.as_ptr(), Arc::as_ptr(&snapshot)));
+        let found =
+            known.iter().find(|version| std::ptr::eq(version.snapshot.as_ptr(), Arc::as_ptr(&snapshot)));
         if let Some(version) = found {
             return version.name.clone();
         }
@@ -126,7 +127,12 @@ pub(crate) fn for_cluster(
 }
 
 impl Run<'_> {
-    fn query_for_cluster(&self, query: Query, shipped: &Shipped, folder: Option<&str>) -> Result<ClusterQuery> {
+    fn query_for_cluster(
+        &self,
+        query: Query,
+        shipped: &Shipped,
+        folder: Option<&str>,
+    ) -> Result<ClusterQuery> {
         let query = optimizer::decorrelate(query)?;
         let Written { text, tables, columns, refused } = inlay_spark::write(&query, shipped);
         let ships = refused.is_empty();
@@ -146,7 +152,12 @@ impl Run<'_> {
         })
     }
 
-    fn cluster_table(&self, table: NamedTable, shipped: &Shipped, folder: Option<&str>) -> Result<ClusterTable> {
+    fn cluster_table(
+        &self,
+        table: NamedTable,
+        shipped: &Shipped,
+        folder: Option<&str>,
+    ) -> Result<ClusterTable> {
         let NamedTable { name, origin } = table;
         match origin {
             Origin::Files(source) => {
@@ -217,7 +228,10 @@ impl Run<'_> {
             return Err(Error::unsupported("EXPLAIN ANALYZE of a query on a cluster"));
         }
         let Statement::Query(query) = statement else {
-            return QueryResult::lines("plan", ["runs here: a statement that is no query".to_string()].into_iter());
+            return QueryResult::lines(
+                "plan",
+                ["runs here: a statement that is no query".to_string()].into_iter(),
+            );
         };
         let types = output_types(&query);
         let query = self.query_for_cluster(query, &Shipped::new(), None)?;
@@ -280,5 +294,4 @@ impl ClusterQuery {
         let alternative = Some("without engine='cluster' it runs here".to_string());
         Some(Error::Unsupported { feature: format!("on a cluster: {first}{others}"), alternative })
     }
-
 }

@@ -24,7 +24,10 @@ fn columns_go_by_position_and_in_the_types_that_carry_them() {
     assert_eq!(text("SELECT 1 AS v, 2 AS v"), "SELECT CAST(1 AS INT) AS o0, CAST(2 AS INT) AS o1");
     let query = written("SELECT sum(a) FROM t");
     let (name, ty, carrier) = &query.columns[0];
-    assert_eq!((name.as_str(), ty.to_string(), carrier.to_string()), ("sum(a)", "HUGEINT".into(), "DECIMAL(38,0)".into()));
+    assert_eq!(
+        (name.as_str(), ty.to_string(), carrier.to_string()),
+        ("sum(a)", "HUGEINT".into(), "DECIMAL(38,0)".into())
+    );
 }
 
 #[test]
@@ -52,7 +55,10 @@ fn texts_stay_texts() {
 fn what_cannot_be_written_is_refused_by_its_name_and_place() {
     let refused = [
         ("SELECT random() FROM t", "random, which gives other values each time (line 1, column 8)"),
-        ("WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r WHERE n < 3) FROM r", "WITH RECURSIVE"),
+        (
+            "WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r WHERE n < 3) FROM r",
+            "WITH RECURSIVE",
+        ),
         ("FROM t USING SAMPLE 10%", "a SAMPLE"),
         ("FROM t POSITIONAL JOIN t u", "POSITIONAL JOIN"),
         ("SELECT string_agg(s, ',') FROM t", "string_agg without ORDER BY"),
@@ -95,7 +101,10 @@ fn a_version_of_a_table_is_shipped_once() {
     let first = ask("SELECT a FROM t");
     assert_eq!(ask("SELECT s FROM t WHERE a > 0"), first);
     let rows = connection.execute(&format!("SELECT c0, c2 FROM '{first}'")).unwrap();
-    assert_eq!((rows.value(0, 0).unwrap().to_string(), rows.value(0, 1).unwrap().to_string()), ("1".into(), "x".into()));
+    assert_eq!(
+        (rows.value(0, 0).unwrap().to_string(), rows.value(0, 1).unwrap().to_string()),
+        ("1".into(), "x".into())
+    );
     connection.execute("INSERT INTO t (a) VALUES (2)").unwrap();
     let second = ask("SELECT a FROM t");
     assert_ne!(first, second);
