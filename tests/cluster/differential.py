@@ -94,7 +94,7 @@ class Outcome(collections.Counter[str]):
         self[kind] += 1
         if kind in ("wrong", "failed"):
             self.faults.append(f"{kind}: {' '.join(query.split())[:300]}\n    {why[:300]}")
-        if kind == "refused":
+        if kind in ("refused", "ended"):
             self.reasons[re.sub(r" \(line \d+, column \d+\)", "", why)] += 1
 
     def line(self) -> str:

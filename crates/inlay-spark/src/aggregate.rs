@@ -231,11 +231,12 @@ impl Writer<'_> {
         if precision <= 28 {
             return sum;
         }
+        // Sail names columns by their expressions without casts: the product keeps the two sums apart.
         // Spark has ten digits more than the argument for a sum, up to 38: beyond, not every engine sees an overflow.
-        let fails = failure("an overflow of a sum of DECIMALs");
+        let fails = failure("an overflow of a sum of DECIMALs", &format!("sum({distinct}{x}){over}"));
         let limit = double(10f64.powi(38 - i32::from(scale)) * (1.0 - 1e-9));
         format!(
-            "CASE WHEN abs(sum({distinct}CAST({x} AS DOUBLE)){over}) >= {limit} THEN {fails} ELSE {sum} END"
+            "CASE WHEN abs(sum({distinct}CAST({x} AS DOUBLE) * 1.0D){over}) >= {limit} THEN {fails} ELSE {sum} END"
         )
     }
 
@@ -251,9 +252,12 @@ impl Writer<'_> {
         }
         match self.addend(call) {
             // Exact until the end, as ours.
-            Some((x, _, _)) => format!(
-                "CAST(sum({distinct}{x}){over} AS DOUBLE) / CAST(nullif(count({distinct}{x}){over}, 0) AS DOUBLE)"
-            ),
+            Some((x, _, _)) => {
+                let counted = self.argument(call, 0);
+                format!(
+                    "CAST(sum({distinct}{x}){over} AS DOUBLE) / CAST(nullif(count({distinct}{counted}){over}, 0L) AS DOUBLE)"
+                )
+            }
             None => self.refuse(format!("avg of {of}"), Place::default()),
         }
     }

@@ -50,7 +50,7 @@ impl Writer<'_> {
             Expr::InList { input, list } => {
                 self.comparable(&input.ty());
                 let items: Vec<String> = list.iter().map(|item| self.expr(item)).collect();
-                format!("{} IN ({})", self.operand(input), items.join(", "))
+                self.member(input, &items)
             }
             Expr::InConstants { input, list } => {
                 let ty = input.ty();
@@ -61,7 +61,7 @@ impl Writer<'_> {
                     .chain(nulls)
                     .map(|value| self.literal(&value, &ty, Place::default()))
                     .collect();
-                format!("{} IN ({})", self.operand(input), items.join(", "))
+                self.member(input, &items)
             }
             Expr::Case { branches, otherwise, .. } => {
                 let mut out = String::from("CASE");
@@ -88,6 +88,16 @@ impl Writer<'_> {
         if !is_compared_alike(ty) {
             self.refuse(format!("a comparison of {ty}"), Place::default());
         }
+    }
+
+    /// `x IN (items)`. Sail finds values in long lists by their bits: 0.0 takes the sign off a zero.
+    fn member(&mut self, input: &Expr, items: &[String]) -> String {
+        let x = self.operand(input);
+        if matches!(input.ty(), LogicalType::Double | LogicalType::Real) {
+            let items: Vec<String> = items.iter().map(|item| format!("{item} + 0.0D")).collect();
+            return format!("({x} + 0.0D) IN ({})", items.join(", "));
+        }
+        format!("{x} IN ({})", items.join(", "))
     }
 
     fn compare(&mut self, op: CompareOp, left: &Expr, right: &Expr) -> String {

@@ -185,11 +185,11 @@ impl Writer<'_> {
                 }
             }
             "left" | "right" if left == T::Varchar => {
-                let fails = failure(&format!("{name} with a negative number of characters"));
+                let fails = failure(&format!("{name} with a negative number of characters"), &b);
                 Some(format!("CASE WHEN {b} < 0 THEN {fails} ELSE {name}({a}, CAST({b} AS INT)) END"))
             }
             "substring" | "substr" if left == T::Varchar => {
-                let fails = failure("substring from a place before the first character");
+                let fails = failure("substring from a place before the first character", &b);
                 Some(format!("CASE WHEN {b} < 1 THEN {fails} ELSE substring({a}, CAST({b} AS INT)) END"))
             }
             "repeat" if left == T::Varchar => Some(format!("repeat({a}, CAST(greatest({b}, 0) AS INT))")),
@@ -198,6 +198,10 @@ impl Writer<'_> {
             "contains" if left == T::Varchar => Some(format!("contains({a}, {b})")),
             "strpos" | "instr" | "position" if left == T::Varchar => {
                 self.typed(format!("instr({a}, {b})"), ty, place)
+            }
+            // What is left of an average that was made of parts.
+            "avg" if *ty == T::Double => {
+                Some(format!("CAST({a} AS DOUBLE) / CAST(nullif({b}, 0L) AS DOUBLE)"))
             }
             "nullif" => Some(format!("nullif({a}, {b})")),
             "like" | "~~" => pattern::like(constant(other), &a, &b, None),
@@ -392,7 +396,7 @@ impl Writer<'_> {
             let what = format!("{left} {symbol} {right}, of whose digits Spark gives some away");
             return Some(self.refuse(what, place));
         }
-        let fails = failure("an overflow of DECIMAL");
+        let fails = failure("an overflow of DECIMAL", a);
         let limit = 10f64.powi(38 - i32::from(scale)) * (1.0 - 1e-12);
         Some(format!(
             "CASE WHEN abs(CAST({a} AS DOUBLE) {symbol} CAST({b} AS DOUBLE)) >= {} THEN {fails} ELSE {plain} END",
@@ -416,8 +420,10 @@ impl Writer<'_> {
             ("greatest" | "least", [_]) => texts.into_iter().next(),
             ("substring" | "substr", [one, _, _]) if one.ty() == T::Varchar => {
                 let (x, from, count) = (&texts[0], &texts[1], &texts[2]);
-                let fails =
-                    failure("substring from a place before the first character, or of a negative length");
+                let fails = failure(
+                    "substring from a place before the first character, or of a negative length",
+                    from,
+                );
                 Some(format!(
                     "CASE WHEN {from} < 1 OR {count} < 0 THEN {fails} ELSE substring({x}, CAST({from} AS INT), CAST({count} AS INT)) END"
                 ))
@@ -509,7 +515,7 @@ fn whole_of(value: &Value) -> Option<i64> {
 
 /// A change of case, where both engines change it alike.
 fn in_cases(function: &str, x: &str, apart: &str) -> String {
-    let fails = failure(&format!("{function} of a letter whose other case is not one letter everywhere"));
+    let fails = failure(&format!("{function} of a letter whose other case is not one letter everywhere"), x);
     format!("CASE WHEN {x} RLIKE {} THEN {fails} ELSE {function}({x}) END", text(apart))
 }
 

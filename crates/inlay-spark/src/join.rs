@@ -105,7 +105,8 @@ impl Writer<'_> {
         let listed = if listed.is_empty() { format!("1 AS k{marker}") } else { listed.join(", ") };
         let counted =
             self.relation(format!("SELECT {listed}, count(*) OVER ({partition}) AS n{marker} FROM {right}"));
-        let fails = failure("a subquery that stands for one value gave more than one row");
+        let fails =
+            failure("a subquery that stands for one value gave more than one row", &format!("n{marker}"));
         let mut joined = Select::of(format!("{left} LEFT JOIN {counted} ON {condition}"), output);
         joined.filters.push(format!("CASE WHEN n{marker} > 1 THEN {fails} ELSE true END"));
         joined

@@ -21,9 +21,10 @@ pub(crate) fn text(value: &str) -> String {
     out
 }
 
-/// A message as an expression that fails with it.
-pub(crate) fn failure(message: &str) -> String {
-    format!("raise_error({})", text(&format!("inlay: {message}")))
+/// A message as an expression that fails with it, and the value that is the matter. It has to be of the row: Sail computes what is
+/// constant even where there are no rows.
+pub(crate) fn failure(message: &str, value: &str) -> String {
+    format!("raise_error(concat({}, CAST({value} AS STRING)))", text(&format!("inlay: {message}: ")))
 }
 
 pub(crate) fn double(value: f64) -> String {

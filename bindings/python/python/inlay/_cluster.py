@@ -91,12 +91,16 @@ class Cluster:
         try:
             import pyarrow  # noqa: F401
             from pyspark.sql import SparkSession
+            from pyspark.sql.connect.client.retries import DefaultPolicy
         except ImportError:
             raise NotSupportedError(
                 "a cluster needs the packages pyspark-client, pyarrow and pandas: pip install inlay[spark]"
             ) from None
         with self._told():
             session = SparkSession.builder.remote(remote).create()
+            # The client's own policy waits ten minutes for a server that is gone.
+            patient = DefaultPolicy(max_retries=4, initial_backoff=100, max_backoff=1000)
+            session.client.set_retry_policies([patient])
             for name, value in _SETTINGS.items():
                 session.conf.set(name, value)
         return session
@@ -232,7 +236,7 @@ def _is_carrier(found: Any, carrier: str) -> bool:
     shown = str(found)
     if carrier in _ARROW:
         return shown in _ARROW[carrier]
-    if carrier.startswith("DECIMAL"):
+    if carrier.startswith("DECIMAL") and not carrier.endswith("]"):
         return shown.startswith("decimal128(") and shown[10:].replace(" ", "") == carrier[7:].replace(" ", "")
     if carrier == "TIMESTAMP WITH TIME ZONE":
         return shown.startswith("timestamp[us, tz=")
