@@ -23,6 +23,7 @@ fn rows(sql: &str, context: &ExecContext) -> Vec<String> {
         setting: &|_| None,
         run: None,
         slots: None,
+        rights: None,
     };
     let Statement::Query(query) = bind(&parse_statement(sql).unwrap(), &bind_context).unwrap() else {
         panic!("{sql} is no query");
