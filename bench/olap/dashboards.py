@@ -1,9 +1,9 @@
-"""Filters of dashboards: counts and sums of listings by conditions on one to four columns, with bitmap indexes and without.
+"""Filters of dashboards: counts and sums of listings by conditions on one to four columns, with bitmap indexes or none.
 
     python -m bench.olap.dashboards --rows 10000000 --threads 2
 
-Every answer is compared between the engines, which take turns; the median of `--rounds` counts. Times are of one machine at one
-moment: the ratios are what is to be looked at.
+Every answer is compared between the engines, which take turns; the median of `--rounds` counts. Times are of one
+machine at one moment: the ratios are what is to be looked at.
 """
 
 from __future__ import annotations
@@ -76,7 +76,8 @@ def inlay_engine(rows: int, threads: int) -> tuple[Run, Run, str]:
 
     def run(sql: str, use: bool) -> list[tuple[Any, ...]]:
         con.execute(f"SET enable_bitmap_indexes = {use}")
-        return con.execute(sql).fetchall()
+        rows: list[tuple[Any, ...]] = con.execute(sql).fetchall()
+        return rows
 
     cost = f"index made in {took:.2f} s, {size / 1e6:.1f} MB in memory"
     return (lambda sql: run(sql, False)), (lambda sql: run(sql, True)), cost
@@ -98,7 +99,12 @@ def duckdb_engine(rows: int, threads: int) -> Run:
 
 def same(left: list[tuple[Any, ...]], right: list[tuple[Any, ...]]) -> bool:
     """Sums of floats in any order."""
-    close = lambda a, b: a == b or isinstance(a, float) and abs(a - b) <= 1e-9 * max(abs(a), abs(b))  # noqa: E731
+
+    def close(a: object, b: object) -> bool:
+        if isinstance(a, float) and isinstance(b, float):
+            return abs(a - b) <= 1e-9 * max(abs(a), abs(b))
+        return a == b
+
     return len(left) == len(right) and all(
         len(a) == len(b) and all(map(close, a, b)) for a, b in zip(left, right, strict=True)
     )

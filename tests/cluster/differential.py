@@ -5,7 +5,7 @@
 
 Suites are tpch, ssb, tpcds, friendly and sql, which is every query of `tests/sql` that answers here. A query is
 
-- equal: the rows are the same multiset, and in the order of Inlay where both have the same keys (doubles within 1e-9);
+- equal: the rows are the same multiset (doubles within 1e-9); their order is not looked at;
 - refused: `EXPLAIN (ENGINE cluster)` names what is not written, and nothing is sent;
 - ended: the cluster ended it with a message of ours, at a value that it would have treated in another way;
 - wrong or failed: a fault. The script ends with 1 if there is one.

@@ -1,6 +1,6 @@
 //! Scalar functions and operators: the same, in another form, or refused by their name.
 //!
-//! What is here was tried on Spark and on Sail against Inlay. A function that is not in the table is refused, one whose arguments leave
+//! What is here was tried on Sail against Inlay; Spark's documentation says the same of it. A function that is not in the table is refused, one whose arguments leave
 //! the part that all read alike ends the query with a message (`raise_error`) rather than give another answer.
 
 use super::Writer;
