@@ -32,12 +32,12 @@ pub fn carrier(ty: &LogicalType) -> Result<LogicalType, String> {
         T::HugeInt => T::Decimal { precision: 38, scale: 0 },
         T::Uuid => T::Varchar,
         T::TimestampS | T::TimestampMs => T::Timestamp,
-        T::List(element) | T::Array(element, _) => T::List(Arc::new(carrier(element)?)),
+        T::List(element) | T::Array(element, _) => T::List(Arc::new(part(element)?)),
         T::Struct(fields) if fields.iter().all(|field| !field.name.is_empty()) => {
-            let carried = fields.iter().map(|f| Ok(Field::new(Arc::clone(&f.name), carrier(&f.ty)?)));
+            let carried = fields.iter().map(|f| Ok(Field::new(Arc::clone(&f.name), part(&f.ty)?)));
             T::Struct(carried.collect::<Result<Vec<_>, String>>()?.into())
         }
-        T::Map(types) => T::Map(Arc::new((carrier(&types.0)?, carrier(&types.1)?))),
+        T::Map(types) => T::Map(Arc::new((part(&types.0)?, part(&types.1)?))),
         T::UHugeInt
         | T::Time
         | T::TimeTz
@@ -49,6 +49,14 @@ pub fn carrier(ty: &LogicalType) -> Result<LogicalType, String> {
         | T::Struct(_)
         | T::Union(_) => return Err(format!("the type {ty}, which Spark has not")),
     })
+}
+
+/// What carries a part of a nested value.
+fn part(ty: &LogicalType) -> Result<LogicalType, String> {
+    if *ty == LogicalType::Null {
+        return Err("a list, struct or map of NULLs that have no type; a CAST gives them one".to_string());
+    }
+    carrier(ty)
 }
 
 /// A carrying type as Spark writes it.

@@ -41,7 +41,7 @@ fn value(ty: &LogicalType, number: u64) -> Value {
                 + &number.to_string(),
         ),
         LogicalType::Blob => Value::Blob(vec![number as u8; number as usize % 20]),
-        LogicalType::Boolean => Value::Boolean(number % 2 == 0),
+        LogicalType::Boolean => Value::Boolean(number.is_multiple_of(2)),
         LogicalType::UHugeInt => Value::UHugeInt(u128::from(number) << 100),
         LogicalType::UBigInt => {
             Value::from_stored_i128(ty, i128::from(u64::MAX) - i128::from(number)).unwrap()
