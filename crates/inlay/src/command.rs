@@ -132,6 +132,7 @@ commands! {
     SetTransaction = "SET", "TRANSACTION", Transaction;
     SetConstraints = "SET CONSTRAINTS", "SET", Transaction;
     Set = "SET", "SET", Session;
+    Reset = "RESET", "SET", Session;
     SetVariable = "SET VARIABLE", "SET", Session;
     Use = "USE", "SET", Session;
     Pragma = "PRAGMA", "PRAGMA", Session;
@@ -187,7 +188,8 @@ impl Command {
             Kind::AlterSequence(_) => Self::AlterSequence,
             Kind::Call(_) => Self::Call,
             Kind::Checkpoint { .. } => Self::Checkpoint,
-            Kind::Set { .. } => Self::Set,
+            Kind::Set { value: None, .. } => Self::Reset,
+            Kind::Set { value: Some(_), .. } => Self::Set,
             Kind::Use(_) => Self::Use,
             Kind::SetConstraints { .. } => Self::SetConstraints,
             Kind::Pragma { .. } => Self::Pragma,

@@ -33,6 +33,8 @@ pub enum Special {
     CloseCursor(Option<String>),
     /// Everything of the session is as at its start.
     Discard,
+    /// A prepared statement of the protocol or of SQL, or all.
+    Deallocate(Option<String>),
     /// A setting that has one value.
     Show(&'static str, &'static str),
     /// The version, as tools take it apart to know what they may ask.
@@ -81,6 +83,12 @@ impl Special {
                 words.end()?;
                 Some(if what == "all" { Self::Discard } else { Self::Nothing("DISCARD") })
             }
+            "deallocate" => {
+                words.takes("prepare");
+                let name = words.name()?;
+                words.end()?;
+                Some(Self::Deallocate((name != "all").then_some(name)))
+            }
             "unlisten" => Some(Self::Nothing("UNLISTEN")),
             "listen" | "notify" => {
                 return Err(Error::unsupported(format!("{first}: there are no notifications")));
@@ -113,6 +121,7 @@ impl Special {
             | Self::Fetch { .. }
             | Self::CloseCursor(_)
             | Self::Discard
+            | Self::Deallocate(_)
             | Self::Nothing(_) => None,
         }
     }
@@ -270,6 +279,7 @@ impl Client {
                 self.report().await?;
                 Ok(reset.map(|()| "DISCARD ALL".to_string()))
             }
+            Special::Deallocate(name) => self.deallocate(name).await,
             Special::Show(name, value) => {
                 Ok(self.one_text(name, value, formats.is_none()).map(|()| "SHOW".to_string()))
             }
@@ -286,6 +296,20 @@ impl Client {
             }
             Special::Nothing(tag) => Ok(Ok(tag.to_string())),
         }
+    }
+
+    /// Statements that were read by the protocol go before those of SQL.
+    async fn deallocate(&mut self, name: Option<String>) -> io::Result<Result<String>> {
+        let (text, tag) = match &name {
+            Some(name) if self.statements.remove(name).is_some() => return Ok(Ok("DEALLOCATE".to_string())),
+            Some(name) => (format!("DEALLOCATE {}", sql::ident(name)), "DEALLOCATE"),
+            None => {
+                self.statements.clear();
+                ("DEALLOCATE ALL".to_string(), "DEALLOCATE ALL")
+            }
+        };
+        let done = self.work(move |call| call.connection.execute(&text).map(drop)).await?;
+        Ok(done.map(|()| tag.to_string()))
     }
 
     /// Sends a row of one text, and how its column is called where that was not said before.

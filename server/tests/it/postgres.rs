@@ -166,6 +166,27 @@ fn settings_of_drivers_are_taken() {
     }
 }
 
+/// ODBC's driver gives names with capitals, and lets go of them by SQL.
+#[test]
+fn statements_of_the_protocol_are_let_go_by_sql() {
+    let server = server();
+    let mut client = Postgres::new(&server);
+    for _ in 0..2 {
+        client.send(b'P', b"Plan_A\0SELECT 1\0\0\0");
+        client.send(b'S', b"");
+        assert_eq!(summary(&client.until_ready()), "I");
+        assert_eq!(client.said("DEALLOCATE \"Plan_A\""), "DEALLOCATE I");
+    }
+    client.send(b'P', b"Plan_B\0SELECT 1\0\0\0");
+    client.query("PREPARE of_sql AS SELECT 2");
+    assert_eq!(client.said("DEALLOCATE ALL"), "DEALLOCATE ALL I");
+    assert!(client.said("EXECUTE of_sql").starts_with('!'));
+    client.send(b'P', b"Plan_B\0SELECT 1\0\0\0");
+    client.send(b'S', b"");
+    assert_eq!(summary(&client.until_ready()), "I");
+    assert!(client.said("DEALLOCATE PREPARE plan_b").starts_with('!'));
+}
+
 /// V11.
 #[test]
 fn portals_give_as_many_rows_as_are_asked_for() {

@@ -469,7 +469,13 @@ fn is_made_of(args: &[Expr], value: &Expr) -> bool {
         }
         expr.clone()
     };
-    if args.iter().any(|arg| arg == value || bare(arg) == bare(value)) {
+    // The mean of intervals is that of intervals put into order, which only the binder writes.
+    let is_of = |arg: &Expr| {
+        let justified = arg.children();
+        let is_interval = [arg, value].iter().all(|expr| expr.ty() == LogicalType::Interval);
+        is_interval && matches!(&justified[..], [inner] if *inner == value)
+    };
+    if args.iter().any(|arg| arg == value || bare(arg) == bare(value) || is_of(arg)) {
         return true;
     }
     let parts = value.children();

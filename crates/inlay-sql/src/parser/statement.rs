@@ -321,7 +321,7 @@ impl Reader<'_> {
     fn starts_explain_options(&self) -> bool {
         let [first, second] = self.parser.peek_tokens_ref::<2>();
         let is_option = matches!(&second.token, Token::Word(word)
-            if ["ANALYZE", "FORMAT"].iter().any(|option| word.value.eq_ignore_ascii_case(option)));
+            if ["ANALYZE", "ENGINE", "FORMAT"].iter().any(|option| word.value.eq_ignore_ascii_case(option)));
         first.token == Token::LParen && is_option
     }
 

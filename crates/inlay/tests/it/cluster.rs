@@ -66,7 +66,6 @@ fn what_cannot_be_written_is_refused_by_its_name_and_place() {
         ("SELECT row_number() OVER () FROM t", "row_number OVER without ORDER BY"),
         ("SELECT mode(a) FROM t", "the aggregate mode(INTEGER)"),
         ("SELECT x::VARCHAR FROM t", "the text of a DOUBLE"),
-        ("SELECT s COLLATE NOCASE = 'a' FROM t", "COLLATE"),
         (r"SELECT regexp_matches(s, '\bw') FROM t", r"for \b"),
         ("SELECT sum(a) OVER (ORDER BY a GROUPS 1 PRECEDING) FROM t", "GROUPS in a frame"),
         ("SELECT rowid FROM t", "rowid"),
