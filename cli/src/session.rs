@@ -69,7 +69,7 @@ struct Source {
 /// The shell's state.
 pub struct Session {
     pub connection: Connection,
-    /// As it was given; `:memory:`.
+    /// As it was given, `:memory:`; of a server the address without a password. It is shown.
     pub path: String,
     pub settings: Settings,
     pub output: Output,
@@ -98,9 +98,10 @@ impl Session {
         settings.row_separator = args.row_separator.clone();
         settings.null = args.null.clone();
         (settings.bail, settings.echo) = (args.bails, args.echoes);
+        let connection = connect(&path, args.is_read_only)?;
         Ok(Self {
-            connection: connect(&path, args.is_read_only)?,
-            path,
+            path: shown(&connection, &path),
+            connection,
             settings,
             output,
             is_interactive,
@@ -116,8 +117,9 @@ impl Session {
     /// Opens another database in place of this one.
     pub fn reopen(&mut self, path: &str, is_read_only: bool) -> Done {
         let connection = connect(path, is_read_only)?;
+        let path = shown(&connection, path);
         std::mem::replace(&mut self.connection, connection).close()?;
-        (self.path, self.has_new_names) = (path.to_string(), true);
+        (self.path, self.has_new_names) = (path, true);
         Ok(())
     }
 
@@ -511,6 +513,14 @@ fn connect(path: &str, is_read_only: bool) -> Result<Connection, Error> {
         let _ = writeln!(io::stderr(), "Note: {warning}");
     }
     Ok(database.connect())
+}
+
+/// How a database is called on the screen: an address may have a password.
+fn shown(connection: &Connection, path: &str) -> String {
+    if !["inlay://", "inlay+unix://"].iter().any(|start| path.starts_with(start)) {
+        return path.to_string();
+    }
+    connection.database().map_or_else(|_| "at a server".to_string(), |database| database.name())
 }
 
 /// Whether terminals may be sent colours: <https://no-color.org>.

@@ -92,6 +92,8 @@ fn the_shell_of_a_database_at_a_server() {
     assert_eq!(server.said("BEGIN;\nDELETE FROM t;\nROLLBACK;\nSELECT count(*) FROM t;\n"), "2\n");
     let (_, err) = server.shell(&format!("inlay://ann@{}/shop", server.address), "SELECT nothing FROM t;\n");
     assert!(err.contains("line 1: SELECT nothing FROM t") && err.contains('^'), "{err}");
+    let (out, _) = server.shell(&format!("inlay://ann:secret@{}/shop", server.address), ".show\n");
+    assert!(out.contains(&server.address) && !out.contains("secret"), "{out}");
     let (_, err) = server.shell(&format!("inlay://ann@{}/shop", server.address), ".dump\n");
     assert!(err.contains("over a connection to a server") && err.contains("EXPORT DATABASE"), "{err}");
     let port = server.address.rsplit(':').next().unwrap();

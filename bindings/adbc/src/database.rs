@@ -18,6 +18,14 @@ struct State {
 /// The file, by the names that driver managers have for it.
 const PATH_OPTIONS: [&str; 2] = ["uri", "path"];
 
+/// The place that a URI names: behind `inlay://` and no host a path, as `inlay:///data/trips.inlay`; with a host it is a server's address.
+fn place_of(uri: &str) -> &str {
+    match uri.strip_prefix("inlay://") {
+        Some(path) if path.is_empty() || path.starts_with(['/', ':']) => path,
+        Some(_) | None => uri,
+    }
+}
+
 impl DatabaseHandle {
     /// Sets `uri` or `path`, or one of the settings of the database.
     pub fn set_option(&self, name: &str, value: Option<&str>) -> Outcome<()> {
@@ -26,7 +34,7 @@ impl DatabaseHandle {
             return Err(Failure::state(format!("the database is open; SET {name} = ... sets it now")));
         }
         if PATH_OPTIONS.contains(&name) {
-            state.path = value.map(|path| path.strip_prefix("inlay://").unwrap_or(path).to_string());
+            state.path = value.map(|uri| place_of(uri).to_string());
             return Ok(());
         }
         state.settings.retain(|(known, _)| known != name);
@@ -58,5 +66,25 @@ impl DatabaseHandle {
     pub fn opened(&self) -> Outcome<Database> {
         let opened = self.0.lock().opened.clone();
         opened.ok_or_else(|| Failure::state("the database is not open; call AdbcDatabaseInit first"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::place_of;
+
+    #[test]
+    fn addresses_with_a_host_are_those_of_servers() {
+        for (uri, place) in [
+            ("inlay://ann:secret@db.example:4655/shop", "inlay://ann:secret@db.example:4655/shop"),
+            ("inlay://localhost", "inlay://localhost"),
+            ("inlay+unix:///run/inlay.sock", "inlay+unix:///run/inlay.sock"),
+            ("inlay:///data/trips.inlay", "/data/trips.inlay"),
+            ("inlay://:memory:", ":memory:"),
+            ("inlay://", ""),
+            ("trips.inlay", "trips.inlay"),
+        ] {
+            assert_eq!(place_of(uri), place);
+        }
     }
 }

@@ -252,3 +252,28 @@ def test_what_cannot_work_says_what_does(con, tmp_path):
     con.close()
     with pytest.raises(inlay.ConnectionException):
         con.execute("SELECT 1")
+
+
+def test_sqlalchemy_reaches_the_server(address, tmp_path, monkeypatch):
+    sa = pytest.importorskip("sqlalchemy")
+    monkeypatch.chdir(tmp_path)
+    engine = sa.create_engine(address + "?application=alchemist")
+    with engine.begin() as con:
+        con.execute(sa.text("CREATE TABLE of_alchemy (a INTEGER)"))
+        con.execute(sa.text("INSERT INTO of_alchemy VALUES (:a)"), [{"a": 1}, {"a": 2}])
+    assert sa.inspect(engine).get_columns("of_alchemy")[0]["name"] == "a"
+    engine.dispose()
+    with inlay.connect(address) as con:
+        assert con.execute("SELECT sum(a) FROM of_alchemy").fetchone() == (3,)
+        con.execute("DROP TABLE of_alchemy")
+    assert not list(tmp_path.iterdir())
+
+
+def test_adbc_reaches_the_server(address, tmp_path, monkeypatch):
+    pytest.importorskip("adbc_driver_manager")
+    import inlay.adbc
+
+    monkeypatch.chdir(tmp_path)
+    with inlay.adbc.connect(address) as con, con.cursor() as cursor:
+        assert cursor.execute("SELECT 42").fetchone() == (42,)
+    assert not list(tmp_path.iterdir())

@@ -14,7 +14,7 @@ use inlay_types::LogicalType::{BigInt, Boolean, Varchar};
 use inlay_types::limits::Meter;
 use inlay_types::view::INLINE_LIMIT;
 use inlay_types::{Error, Result, Value, Vector, View};
-use regex::bytes::{Regex, RegexBuilder};
+use regex::bytes::{Captures, Regex, RegexBuilder};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -241,6 +241,11 @@ fn regexp_replace(args: &[&Vector], len: usize, out: &mut Vector) -> Result<()> 
     })
 }
 
+/// Whether a match is nothing, inside of a character: expressions over bytes find those, too.
+pub(crate) fn is_inside_character(source: &[u8], found: &Range<usize>) -> bool {
+    found.is_empty() && source.get(found.start).is_some_and(|byte| byte & 0xc0 == 0x80)
+}
+
 /// Appends `source` to `text` with the first `count` matches replaced.
 fn replace(
     regex: &Regex,
@@ -251,7 +256,10 @@ fn replace(
 ) -> Result<()> {
     let mut meter = Meter::new();
     let mut copied = 0;
-    for captures in regex.captures_iter(source).take(count) {
+    let is_match = |captures: &Captures<'_>| {
+        captures.get(0).is_some_and(|whole| !is_inside_character(source, &whole.range()))
+    };
+    for captures in regex.captures_iter(source).filter(is_match).take(count) {
         let Some(whole) = captures.get(0) else { break };
         let before = text.len();
         text.extend_from_slice(&source[copied..whole.start()]);

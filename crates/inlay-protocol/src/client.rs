@@ -199,17 +199,15 @@ impl Client {
 
     /// Runs statements; the reply is at the first one's answer.
     pub fn query(&self, text: &str) -> Outcome<Reply> {
-        let stream = self.0.open(WINDOW);
         let frame = Frame::Query { window: WINDOW, text: text.to_string() };
-        self.0.send(stream, &frame)?;
+        let stream = self.0.begin(WINDOW, &frame)?;
         Reply::begin(Arc::clone(&self.0), stream)
     }
 
     /// Reads a statement that is going to be repeated.
     pub fn prepare(&self, text: &str) -> Outcome<Prepared> {
-        let stream = self.0.open(0);
         let number = self.0.next_statement.fetch_add(1, Ordering::Relaxed);
-        self.0.send(stream, &Frame::Prepare { statement: number, text: text.to_string() })?;
+        let stream = self.0.begin(0, &Frame::Prepare { statement: number, text: text.to_string() })?;
         let answer = self.0.next(stream);
         self.0.close(stream);
         match answer? {
@@ -242,7 +240,8 @@ impl Client {
     /// Whether the server is there.
     pub fn ping(&self) -> Outcome<()> {
         let stream = self.0.open(0);
-        self.0.send(stream, &Frame::Ping(u64::from(stream)))?;
+        let sent = self.0.send(stream, &Frame::Ping(u64::from(stream)));
+        self.0.or_close(stream, sent)?;
         let answer = self.0.next(stream);
         self.0.close(stream);
         match answer? {
@@ -368,19 +367,38 @@ impl Shared {
         self.inbound().inboxes.remove(&stream);
     }
 
+    /// Opens a stream by a frame.
+    fn begin(self: &Arc<Self>, window: u32, frame: &Frame) -> Outcome<u32> {
+        let stream = self.open(window);
+        let sent = self.send(stream, frame);
+        self.or_close(stream, sent).map(|()| stream)
+    }
+
+    /// Closes a stream whose first frame did not leave: what the server never heard of would be waited for by [`Shared::settle`].
+    fn or_close(&self, stream: u32, sent: Outcome<()>) -> Outcome<()> {
+        if sent.is_err() {
+            self.close(stream);
+        }
+        sent
+    }
+
     fn send(self: &Arc<Self>, stream: u32, frame: &Frame) -> Outcome<()> {
         let mut bytes = Vec::new();
         frame.write(stream, &mut bytes)?;
+        self.send_bytes(stream, &bytes, 0)
+    }
+
+    /// Sends a frame that is there as bytes, with a chunk in it whose body has so many when it is not compressed.
+    fn send_bytes(self: &Arc<Self>, stream: u32, bytes: &[u8], body: usize) -> Outcome<()> {
         if bytes.len() > SMALL {
             self.settle(stream)?;
         }
-        Ok(self.outbound().writer.framed(stream, &bytes)?)
+        self.outbound().framed(stream, bytes, body)
     }
 
     /// Sends a frame whose answer is Done, and waits for that.
     fn ask(self: &Arc<Self>, frame: &Frame) -> Outcome<crate::frame::Done> {
-        let stream = self.open(0);
-        self.send(stream, frame)?;
+        let stream = self.begin(0, frame)?;
         let answer = self.next(stream);
         self.close(stream);
         match answer? {
@@ -534,6 +552,11 @@ impl Inbound {
 }
 
 impl Outbound {
+    /// Sends a frame that is there as bytes. One that the server does not take fails alone.
+    fn framed(&mut self, stream: u32, bytes: &[u8], body: usize) -> Outcome<()> {
+        Ok(self.writer.framed_of(stream, bytes, body).map_err(refused)?)
+    }
+
     /// Sends rows.
     pub(crate) fn chunk(&mut self, stream: u32, types: &[LogicalType], batches: &[Batch]) -> Outcome<()> {
         let how = self.controller.choose();
@@ -544,9 +567,21 @@ impl Outbound {
             put_frame(out, Kind::Chunk, stream, |out| chunks.write(types, batches, how, effort, out))?;
         self.controller.compressed(how, written.body, written.packed, written.compressing.as_secs_f64());
         let begun = Instant::now();
-        self.writer.framed_of(stream, out, written.body)?;
+        self.writer.framed_of(stream, out, written.body).map_err(refused)?;
         self.controller.sent(out.len(), begun.elapsed().as_secs_f64());
         Ok(())
+    }
+}
+
+/// What a writer says of a frame above the server's limit, which whoever runs the server can raise.
+fn refused(error: WireError) -> WireError {
+    match error {
+        WireError::TooLarge { size, limit } => WireError::Refused { size, limit },
+        error @ (WireError::Malformed { .. }
+        | WireError::Refused { .. }
+        | WireError::Io { .. }
+        | WireError::Closed { .. }
+        | WireError::Engine(_)) => error,
     }
 }
 
@@ -571,21 +606,20 @@ impl Prepared {
 
     /// The same with columns that are parameters by name, where they have one.
     pub fn execute_named(&self, columns: Vec<WireColumn>, values: &Batch) -> Outcome<Reply> {
-        let stream = self.shared.open(WINDOW);
         let types: Vec<LogicalType> = columns.iter().map(|column| column.ty.clone()).collect();
         let frame = Frame::Execute { statement: self.number, window: WINDOW, columns, chunk: 0 };
         let (mut bytes, mut body) = (Vec::new(), 0);
-        put_execute(&mut bytes, stream, &frame, |out| {
+        let stream = self.shared.open(WINDOW);
+        let written = put_execute(&mut bytes, stream, &frame, |out| {
             let values = std::slice::from_ref(values);
             let written =
                 ChunkWriter::default().write(&types, values, Compression::None, Effort::Fast, out)?;
             body = written.body;
             Ok(())
-        })?;
-        if bytes.len() > SMALL {
-            self.shared.settle(stream)?;
-        }
-        self.shared.outbound().writer.framed_of(stream, &bytes, body)?;
+        });
+        self.shared.or_close(stream, written.map_err(ClientError::from))?;
+        let sent = self.shared.send_bytes(stream, &bytes, body);
+        self.shared.or_close(stream, sent)?;
         Reply::begin(Arc::clone(&self.shared), stream)
     }
 }

@@ -25,6 +25,16 @@ pub enum WireError {
         /// The limit.
         limit: u64,
     },
+    /// 54000. What a client would send is larger than its server takes; nothing was sent, and the connection goes on.
+    #[error(
+        "a message of {size} bytes is more than the server takes, which is {limit}; --max-message of inlay serve raises it"
+    )]
+    Refused {
+        /// Its size.
+        size: u64,
+        /// What the server takes.
+        limit: u64,
+    },
     /// 08006. The connection broke.
     #[error("the connection broke while {action}: {error}")]
     Io {
@@ -68,7 +78,7 @@ impl WireError {
     pub fn sqlstate(&self) -> &'static str {
         match self {
             Self::Malformed { .. } => "08P01",
-            Self::TooLarge { .. } => "54000",
+            Self::TooLarge { .. } | Self::Refused { .. } => "54000",
             Self::Io { .. } | Self::Closed { .. } => "08006",
             Self::Engine(error) => error.sqlstate(),
         }

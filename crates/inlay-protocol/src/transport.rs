@@ -3,7 +3,7 @@
 use crate::frame::{Frame, FrameHeader, HEADER, Kind};
 use crate::{MAGIC, Result, WireError};
 use inlay_types::{Buffer, limits};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 
 /// Bytes that are read ahead: small frames come several at once.
 const READ_AHEAD: usize = 16 << 10;
@@ -49,7 +49,7 @@ impl<R: Read> FrameReader<R> {
     /// The next frame; `None` when the other end closed the connection between two frames.
     pub fn read(&mut self) -> Result<Option<(FrameHeader, Buffer)>> {
         let failed = |error| WireError::io("reading a frame", error);
-        if self.source.fill_buf().map_err(failed)?.is_empty() {
+        if uninterrupted(|| self.source.fill_buf().map(<[u8]>::is_empty)).map_err(failed)? {
             return Ok(None);
         }
         let mut header = [0; HEADER];
@@ -144,6 +144,89 @@ impl<W: Write> FrameWriter<W> {
             self.target.write_all(bytes).map_err(failed)?;
             self.sent += bytes.len() as u64;
         }
-        self.target.flush().map_err(failed)
+        uninterrupted(|| self.target.flush()).map_err(failed)
+    }
+}
+
+/// Does it again after a signal, as `read_exact`, `read_to_end` and `write_all` do by themselves.
+fn uninterrupted<T>(mut work: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    loop {
+        match work() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            done => return done,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A few bytes at a time, and a signal before each.
+    struct Troubled<T> {
+        inner: T,
+        calls: usize,
+    }
+
+    impl<T> Troubled<T> {
+        fn new(inner: T) -> Self {
+            Self { inner, calls: 0 }
+        }
+
+        fn signal(&mut self) -> io::Result<()> {
+            self.calls += 1;
+            if self.calls % 2 == 1 { Err(io::ErrorKind::Interrupted.into()) } else { Ok(()) }
+        }
+    }
+
+    impl<R: Read> Read for Troubled<R> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.signal()?;
+            let room = buffer.len().min(5);
+            self.inner.read(&mut buffer[..room])
+        }
+    }
+
+    impl<W: Write> Write for Troubled<W> {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.signal()?;
+            self.inner.write(&bytes[..bytes.len().min(5)])
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            self.signal()?;
+            self.inner.flush()
+        }
+    }
+
+    #[test]
+    fn signals_break_no_connection() {
+        let mut bytes = Vec::new();
+        let mut writer = FrameWriter::new(Troubled::new(&mut bytes), 1 << 10, 1 << 10);
+        writer.magic();
+        for number in 0..20 {
+            writer.frame(3, &Frame::Ping(number)).unwrap();
+        }
+        drop(writer);
+        let mut reader = FrameReader::new(Troubled::new(&bytes[..]), 1 << 10);
+        reader.magic().unwrap();
+        for number in 0..20 {
+            let (header, frame) = reader.expect().unwrap();
+            assert!(header.stream == 3 && matches!(frame, Frame::Ping(found) if found == number));
+        }
+        assert!(reader.read().unwrap().is_none());
+    }
+
+    #[test]
+    fn what_is_refused_leaves_nothing_behind() {
+        let mut bytes = Vec::new();
+        let mut writer = FrameWriter::new(&mut bytes, 64, 128);
+        let error = writer.frame(1, &Frame::Goodbye("x".repeat(200))).unwrap_err();
+        assert!(matches!(error, WireError::TooLarge { limit: 128, .. }), "{error}");
+        writer.frame(2, &Frame::Ping(7)).unwrap();
+        drop(writer);
+        let mut reader = FrameReader::new(&bytes[..], 64);
+        assert!(matches!(reader.expect().unwrap(), (header, Frame::Ping(7)) if header.stream == 2));
+        assert!(reader.read().unwrap().is_none());
     }
 }

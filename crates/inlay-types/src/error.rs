@@ -291,6 +291,14 @@ pub enum Error {
         /// More about it.
         detail: Option<String>,
     },
+    /// A violated constraint with the values that violate it, which are not for everybody; see [`Error::without_values`].
+    #[error("{message}")]
+    Valued {
+        /// The error without them.
+        error: Box<Error>,
+        /// The message with them.
+        message: String,
+    },
     /// Any of the above with what to do about it.
     #[error("{error}; {hint}")]
     Hinted {
@@ -684,6 +692,7 @@ impl Error {
             Self::At { error, .. }
             | Self::InRow { error, .. }
             | Self::Indivisible { error, .. }
+            | Self::Valued { error, .. }
             | Self::Hinted { error, .. } => error.root(),
             other => other,
         }

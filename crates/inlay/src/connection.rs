@@ -138,7 +138,8 @@ impl Database {
         let who = match role.as_str() {
             SUPERUSER => None,
             _ if self.has_role(&role)? => {
-                Some(Arc::new(Who { login: role.as_str().into(), current: role.into() }))
+                let rights = self.rights_of(&self.main().store.state())?;
+                Some(Arc::new(Who::new(role.as_str().into(), role.into(), &rights)))
             }
             _ => {
                 let message = format!("role \"{role}\" does not exist");
@@ -516,6 +517,9 @@ impl Connection {
         };
         let in_transaction = session.transaction.is_some();
         let outcome = caught(|| with_statement_stack(|| work(&mut session, &interrupt)));
+        // Whoever sets it does so for one call, however that ends.
+        session.is_unasked = false;
+        let outcome = outcome.map_err(|error| self.told(&session, error));
         if matches!(outcome, Err(Error::Internal { .. })) && !in_transaction {
             session.transaction = None;
         }
@@ -531,6 +535,16 @@ impl Connection {
             self.let_go();
         }
         outcome
+    }
+
+    /// An error as the session may see it: a role that is no superuser may violate constraints of rows that it may not read.
+    fn told(&self, session: &Session, error: Error) -> Error {
+        let Some(who) = &session.who else { return error };
+        let rights = self.database().and_then(|database| database.rights_of(&database.main().store.state()));
+        if rights.is_ok_and(|rights| rights.is_superuser(&who.current)) {
+            return error;
+        }
+        error.without_values()
     }
 
     /// Writes a copy of what is committed into the new file `path`; see [`Database::backup`].

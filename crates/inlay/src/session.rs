@@ -6,6 +6,7 @@ use crate::profile::Profile;
 use crate::settings::SessionSettings;
 use crate::text::same_name;
 use crate::transactions::{SessionNames, Transactions};
+use inlay_catalog::rights::Rights;
 use inlay_exec::{PriorityCell, QueryProgress, Team, WorkerPool};
 use inlay_kernels::random::Randomness;
 use inlay_sql::parser::ast;
@@ -13,6 +14,7 @@ use inlay_sql::parser::ast::Statement;
 use inlay_sql::parser::ast::role::RoleStatement;
 use inlay_sql::plan::statement::TransactionModes;
 use inlay_storage::Deferral;
+use inlay_storage::store::ObjectId;
 use inlay_types::interrupt::InterruptPoll;
 use inlay_types::limits::{self, Limits};
 use inlay_types::{Error, Interrupt, LogicalType, MemoryBudget, Reservation, Result, Value};
@@ -63,7 +65,7 @@ pub(crate) struct Session {
     pub who: Option<Arc<Who>>,
     /// What told the rights that its plans were bound with.
     pub rights_seen: u64,
-    /// While nothing but names is looked up for a host.
+    /// During one call that reads or describes what is the program's own business.
     pub is_unasked: bool,
     /// The call that it reads for, if it is one inside of a function.
     pub nested: Option<Arc<Nested>>,
@@ -127,6 +129,32 @@ pub(crate) struct Who {
     pub login: Arc<str>,
     /// By SET ROLE, or who came.
     pub current: Arc<str>,
+    /// The numbers of both: a role that was dropped is not the next one of its name.
+    pub numbers: [Option<ObjectId>; 2],
+}
+
+/// Whom nobody can be, and who may what everybody may.
+pub(crate) const NOBODY: &str = "";
+
+impl Who {
+    /// Both roles as they are now.
+    pub fn new(login: Arc<str>, current: Arc<str>, rights: &Rights) -> Self {
+        let numbers = [&login, &current].map(|role| rights.number_of(role));
+        Self { login, current, numbers }
+    }
+
+    /// As whom it may act now: who came, where the other role is not his any more, and nobody where he is gone himself.
+    pub fn acting(&self, rights: &Rights) -> &str {
+        let is_there = |role: &str, number: Option<ObjectId>| rights.number_of(role) == number;
+        let [login, current] = self.numbers;
+        if !is_there(&self.login, login) {
+            NOBODY
+        } else if is_there(&self.current, current) && rights.may_be(&self.login, &self.current) {
+            &self.current
+        } else {
+            &self.login
+        }
+    }
 }
 
 /// What was begun with BEGIN.

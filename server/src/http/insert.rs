@@ -1,7 +1,7 @@
 //! `POST /insert/{table}`: the rows of a body, as CSV, JSON, JSON lines, Arrow or Parquet, into a table: all of them, or none.
 //!
-//! The body is a file of the server's own protocol, with a random name, as answers are ([`super::files`]), and one INSERT reads it. Columns go by their
-//! names; those that the body has not get their defaults. What is text in the body becomes what the table's columns are and nothing that was guessed:
+//! The body is a file of the server's own protocol, with a random name, as answers are ([`super::files`]), is read as the server's own work, and goes
+//! into the table by one INSERT of the session's role, which needs no more than INSERT. Columns go by their names; those that the body has not get their defaults. What is text in the body becomes what the table's columns are and nothing that was guessed:
 //! `007` stays as it is in a column of texts.
 
 use super::Door;
@@ -16,10 +16,13 @@ use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use inlay::{Result, sql};
+use inlay::{Appender, ColumnSource, QueryResult, Result, sql};
 use std::fmt::Write;
 use std::io::Read;
 use std::sync::Arc;
+
+/// What the INSERT calls the rows of the body.
+const BODY: &str = "rows of the body";
 
 /// What rows are written as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,38 +148,41 @@ pub async fn insert(
 }
 
 fn carry_out(call: &Call, table: &str, form: Form, asked: &Asked, path: &str) -> Result<u64> {
-    let target = sql::table_path(table)?;
-    let types = described(call, &format!("FROM {target}"))?;
-    let source = source_of(call, form, asked, path, &types)?;
+    let (target, rows) = (sql::table_path(table)?, sql::ident(BODY));
     let insert = match asked.columns.as_slice() {
         [] if form == Form::Csv && asked.has_header == Some(false) => {
-            format!("INSERT INTO {target} FROM {source}")
+            format!("INSERT INTO {target} FROM {rows}")
         }
-        [] => format!("INSERT INTO {target} BY NAME FROM {source}"),
+        [] => format!("INSERT INTO {target} BY NAME FROM {rows}"),
         names => {
             let names: Vec<String> = names.iter().map(|name| sql::ident(name)).collect();
-            format!("INSERT INTO {target} ({}) FROM {source}", names.join(", "))
+            format!("INSERT INTO {target} ({}) FROM {rows}", names.join(", "))
         }
     };
-    let done = call.connection.execute_with(&insert, &inlay::Parameters::default(), Some(&call.host));
-    Ok(done?.changed_rows().unwrap_or(0))
+    let host = Some(&call.host);
+    let mut appender = Appender::of_query(&call.connection, &format!("FROM {target}"), &insert, BODY, host)?;
+    let source = source_of(call, form, asked, path, &appender)?;
+    // The place of the body is the server's own: the role is asked for the INSERT alone.
+    let body = call.connection.query_unasked(&format!("FROM {source}"), host)?;
+    appender.append(Arc::new(rows_of(&body)?), host)?;
+    Ok(appender.appended_rows())
 }
 
-/// Names and types of the columns of a query.
+/// The rows of a result, for a statement that takes them.
+fn rows_of(body: &QueryResult) -> Result<ColumnSource> {
+    let column = |(index, name): (usize, &String)| Ok((name.clone(), body.column(index)?));
+    ColumnSource::new(BODY, body.names().iter().enumerate().map(column).collect::<Result<_>>()?)
+}
+
+/// Names and types of the columns of a query of the server's own, which no role is asked for.
 fn described(call: &Call, query: &str) -> Result<Vec<(String, String)>> {
-    let shape = call.connection.prepare(query)?.describe(Some(&call.host))?;
+    let shape = call.connection.describe_unasked(query, Some(&call.host))?;
     let columns = shape.columns.unwrap_or_default();
     Ok(columns.into_iter().map(|(name, ty)| (name, ty.to_string())).collect())
 }
 
 /// What reads the rows, with the types that the table's columns have.
-fn source_of(
-    call: &Call,
-    form: Form,
-    asked: &Asked,
-    path: &str,
-    types: &[(String, String)],
-) -> Result<String> {
+fn source_of(call: &Call, form: Form, asked: &Asked, path: &str, table: &Appender) -> Result<String> {
     let place = sql::literal(path);
     Ok(match form {
         Form::Csv => {
@@ -192,11 +198,11 @@ fn source_of(
             let mut columns = String::new();
             for (name, ty) in &found {
                 // One that the table has not is found out, and named, by INSERT.
-                let known = types.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
-                let ty = known.map_or(ty, |(_, ty)| ty);
+                let known = table.names().iter().position(|known| known.eq_ignore_ascii_case(name));
+                let ty = known.map_or_else(|| ty.clone(), |known| table.types()[known].to_string());
                 let comma = if columns.is_empty() { "" } else { ", " };
                 // Writing to a text does not fail.
-                let _ = write!(columns, "{comma}{}: {}", sql::literal(name), sql::literal(ty));
+                let _ = write!(columns, "{comma}{}: {}", sql::literal(name), sql::literal(&ty));
             }
             format!("read_json({place}, format = '{format}', columns = {{{columns}}})")
         }

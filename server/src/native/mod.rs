@@ -90,7 +90,13 @@ impl Blocking {
         match self {
             Self::Tcp(socket) => {
                 let mut first = [0];
-                Ok(socket.peek(&mut first)? == 1 && first[0] == TLS_FIRST)
+                loop {
+                    match socket.peek(&mut first) {
+                        // A signal is no reason to send the client away.
+                        Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                        peeked => return Ok(peeked? == 1 && first[0] == TLS_FIRST),
+                    }
+                }
             }
             #[cfg(unix)]
             Self::Unix(_) => Ok(false),

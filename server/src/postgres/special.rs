@@ -274,8 +274,9 @@ impl Client {
                 }
                 self.statements.clear();
                 self.portals.clear();
-                let reset =
-                    self.work(|call| call.connection.execute("RESET ALL; DEALLOCATE ALL").map(drop)).await?;
+                let reset = self
+                    .work(|call| call.connection.execute("RESET ROLE; RESET ALL; DEALLOCATE ALL").map(drop))
+                    .await?;
                 self.report().await?;
                 Ok(reset.map(|()| "DISCARD ALL".to_string()))
             }

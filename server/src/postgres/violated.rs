@@ -25,7 +25,10 @@ pub fn named_in(message: &str) -> Violated {
         None => (None, table),
     };
     let constraint = behind(message, "constraint").or_else(|| behind(message, "foreign key"));
-    let key = message.strip_prefix("duplicate key (").and_then(|rest| rest.split_once(") = ("));
+    // Whoever may not read the values is not told them.
+    let key = message
+        .strip_prefix("duplicate key (")
+        .and_then(|rest| rest.split_once(") = (").or_else(|| rest.split_once(") violates the uniqueness")));
     // Until the catalog says what it is called, a key is known by its columns.
     let column = behind(message, "column").or_else(|| key.map(|(columns, _)| columns.to_string()));
     Violated { schema, table, column, constraint }
@@ -76,6 +79,10 @@ mod tests {
         assert_eq!(
             names("duplicate key (a, b) = (1, 2) violates the uniqueness of table \"s.t\""),
             ["s", "t", "a, b", ""]
+        );
+        assert_eq!(
+            names("duplicate key (a, b) violates the uniqueness of table \"t\""),
+            ["", "t", "a, b", ""]
         );
         assert_eq!(names("CHECK constraint \"c\" of table \"t\" is violated by (a = 1)"), ["", "t", "", "c"]);
         assert_eq!(names("NULL in column \"a\" of table \"t\", which is NOT NULL"), ["", "t", "a", ""]);

@@ -126,6 +126,32 @@ fn prepared_statements_appends_and_registered_tables_work() {
 }
 
 #[test]
+fn what_is_too_large_for_the_server_fails_alone() {
+    let server = Server::start(Options { message_bytes_max: 2 << 20, ..options() }).unwrap();
+    let client = client(&server);
+    let echo = client.prepare("SELECT length(?::VARCHAR)").unwrap();
+    let text = |bytes: usize| {
+        let values = [Value::Varchar("x".repeat(bytes))];
+        Batch::new(vec![Vector::from_sql_values(LogicalType::Varchar, &values).unwrap()], 1)
+    };
+    let error = echo.execute(&text(3 << 20)).err().unwrap();
+    assert!(error.sqlstate() == "54000" && error.to_string().contains("--max-message"), "{error}");
+    let long = format!("SELECT length('{}')", "z".repeat(3 << 20));
+    assert_eq!(sqlstate(client.query(&long)), "54000");
+    assert_eq!(sqlstate(client.prepare(&long)), "54000");
+    client.query("CREATE TABLE t (s VARCHAR)").unwrap();
+    let column = || vec![WireColumn::new("s", LogicalType::Varchar)];
+    let mut rows = client.append(&["t"], &[], column()).unwrap();
+    assert_eq!(sqlstate(rows.push(text(3 << 20)).and_then(|()| rows.finish())), "54000");
+    // What is sent in bulk waits for what may still come, which nothing of the above does.
+    let mut rows = client.append(&["t"], &[], column()).unwrap();
+    rows.push(text(1 << 20)).unwrap();
+    assert_eq!(rows.finish().unwrap(), 1);
+    assert_eq!(count(&client, "SELECT length(s) FROM t"), "1048576");
+    assert_eq!(sqlstate(echo.execute(&text(1 << 20))), "00000");
+}
+
+#[test]
 fn what_runs_is_cancelled_and_the_session_goes_on() {
     let server = server();
     let one = client(&server);
@@ -247,6 +273,8 @@ fn encrypted_connections_check_the_certificate() {
     }
     assert_eq!(rows, 1_000_000);
     assert_eq!(sqlstate(with("tls=on")), "08006", "nobody knows the certificate");
+    let error = with("tls=on").err().unwrap().to_string();
+    assert!(error.contains("tls_ca=FILE"), "{error}");
     assert_eq!(count(&with("").unwrap(), "SELECT 1"), "1", "on this machine it may be plain");
 }
 

@@ -89,3 +89,45 @@ fn roles_come_by_scram() {
     assert!(psql("eve", "SELECT 1").unwrap().1.contains("password authentication failed"));
     assert_eq!(psql("boss", "SELECT count(*) FROM pg_roles WHERE rolcanlogin").unwrap().0, "4\n");
 }
+
+#[test]
+fn whoever_may_insert_sends_bodies_and_is_told_no_values_of_others() {
+    let server = server();
+    assert_eq!(request(&server, "POST", "/query", &[], SETUP).status, 200);
+    let (ann, boss) = (basic("ann"), basic("boss"));
+    let sql = "CREATE TABLE events (a INTEGER UNIQUE, b VARCHAR, c INTEGER)";
+    assert_eq!(status(&server, &boss, sql), 200);
+    let insert = |kind: &str, body: &str| {
+        let answer =
+            request(&server, "POST", "/insert/events", &[&ann, &format!("Content-Type: {kind}")], body);
+        (answer.status, answer.text())
+    };
+    let (csv, ndjson) = ("text/csv", "application/x-ndjson");
+    assert_eq!(insert(csv, "a,b\n77,x\n").0, 403);
+    assert_eq!(status(&server, &boss, "GRANT INSERT (a, b) ON events TO ann"), 200);
+    assert_eq!(insert(csv, "a,b\n77,x\n"), (200, "{\"command\":\"INSERT\",\"changed\":1}\n".to_string()));
+    assert_eq!(insert(ndjson, "{\"a\": 2, \"b\": \"007\"}\n{\"a\": 3}\n").0, 200);
+    // One that may be written is not enough for another.
+    let (code, text) = insert(csv, "a,c\n4,4\n");
+    assert!(code == 403 && text.contains("42501") && text.contains("\\\"c\\\""), "{text}");
+    let (code, text) = insert(csv, "a,b\n77,x\n");
+    assert!(code == 409 && text.contains("duplicate key (a)") && !text.contains("77"), "{text}");
+    // What the server reads for it, it may not read itself, before and after.
+    assert_eq!(status(&server, &ann, "FROM events"), 403);
+    assert_eq!(status(&server, &ann, "FROM read_csv('https://localhost/x.csv')"), 403);
+    let found = request(&server, "POST", "/query?format=csv", &[&boss], "SELECT a, b FROM events ORDER BY a");
+    assert_eq!(found.text().replace('\r', ""), "a,b\n2,007\n3,\n77,x\n");
+}
+
+#[test]
+fn discard_all_resets_the_role() {
+    let server = server();
+    let mut client = Postgres::new(&server);
+    client.query("CREATE ROLE limited");
+    client.query("SET ROLE limited");
+    let said = client.said("SELECT current_user");
+    assert!(said.contains("limited"), "{said}");
+    client.query("DISCARD ALL");
+    let said = client.said("SELECT current_user");
+    assert!(!said.contains("limited") && said.contains("inlay"), "{said}");
+}

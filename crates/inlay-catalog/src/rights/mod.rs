@@ -209,6 +209,8 @@ pub struct Rights {
     /// No other one has it.
     number: u64,
     roles: BTreeMap<String, Role>,
+    /// Of roles that were made: one of a name that another had has another number.
+    numbers: HashMap<String, ObjectId>,
     /// What each role is in, itself included.
     closures: HashMap<String, HashSet<String>>,
     grants: HashMap<Subject, BTreeMap<String, Vec<Held>>>,
@@ -223,6 +225,7 @@ impl Rights {
         let mut rights = Self { number, ..Self::default() };
         for definition in state.definitions(DefinitionKind::Role) {
             rights.roles.insert(definition.name.clone(), Role::read(&definition.sql)?);
+            rights.numbers.insert(definition.name.clone(), definition.id);
         }
         for definition in state.definitions(DefinitionKind::Grant) {
             let (subject, role) = subject_of(definition)?;
@@ -248,6 +251,19 @@ impl Rights {
         all
     }
 
+    /// What everybody may: all that holds for roles of another file, which may have the names of roles of this one.
+    pub fn of_strangers(&self) -> Self {
+        let of_public = |(subject, by_role): (&Subject, &BTreeMap<String, Vec<Held>>)| {
+            let held = by_role.get(PUBLIC)?;
+            Some((*subject, BTreeMap::from([(PUBLIC.to_string(), held.clone())])))
+        };
+        Self {
+            number: self.number,
+            grants: self.grants.iter().filter_map(of_public).collect(),
+            ..Self::default()
+        }
+    }
+
     /// Tells it from every other one.
     pub fn number(&self) -> u64 {
         self.number
@@ -256,6 +272,11 @@ impl Rights {
     /// A role that was made.
     pub fn role(&self, name: &str) -> Option<&Role> {
         self.roles.get(name)
+    }
+
+    /// The number of a role that was made.
+    pub fn number_of(&self, name: &str) -> Option<ObjectId> {
+        self.numbers.get(name).copied()
     }
 
     /// All roles that were made, by name.

@@ -4,7 +4,7 @@ use super::is_text;
 use super::rows::{Part, Texts, each, each_known, text};
 use crate::columns::TextColumn;
 use crate::find::Finder;
-use crate::regex::Regexes;
+use crate::regex::{Regexes, is_inside_character};
 use crate::registry::Function;
 use inlay_kernels::function::kernel;
 use inlay_kernels::resolve::{ArgType, Resolved};
@@ -153,7 +153,8 @@ fn resolve_split_regex(args: &[ArgType]) -> Option<Resolved> {
 fn split_at_matches(source: &[u8], regex: &Regex, list: &mut Texts) -> Result<()> {
     let mut from = 0;
     for found in regex.find_iter(source) {
-        if found.is_empty() && (found.start() == 0 || found.start() == source.len()) {
+        let is_at_end = found.is_empty() && (found.start() == 0 || found.start() == source.len());
+        if is_at_end || is_inside_character(source, &found.range()) {
             continue;
         }
         list.push(&source[from..found.start()])?;

@@ -19,8 +19,8 @@ pub struct Appender {
 impl Appender {
     pub(super) fn begin(shared: Arc<Shared>, frame: &Frame, columns: &[WireColumn]) -> Outcome<Self> {
         let stream = shared.open(0);
-        shared.settle(stream)?;
-        shared.send(stream, frame)?;
+        let sent = shared.settle(stream).and_then(|()| shared.send(stream, frame));
+        shared.or_close(stream, sent)?;
         let types: Vec<LogicalType> = columns.iter().map(|column| column.ty.clone()).collect();
         let chunker = Chunker::new(&types, shared.ready.chunk_size as usize);
         Ok(Self { shared, stream, types, chunker, is_over: false })

@@ -30,12 +30,23 @@ pub(super) fn open(url: &Url) -> Result<(Input, Output, bool)> {
         }
         #[cfg(unix)]
         Place::Unix(path) => {
-            let socket = std::os::unix::net::UnixStream::connect(path).map_err(failed)?;
+            let socket = connected(path).map_err(failed)?;
             socket.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
             Ok((Box::new(Waking(socket.try_clone().map_err(failed)?)), Box::new(socket), true))
         }
         #[cfg(not(unix))]
         Place::Unix(_) => Err(failed(std::io::ErrorKind::Unsupported.into())),
+    }
+}
+
+/// Connects to a UNIX socket; a signal while the server has many callers is no reason to give up.
+#[cfg(unix)]
+fn connected(path: &str) -> std::io::Result<std::os::unix::net::UnixStream> {
+    loop {
+        match std::os::unix::net::UnixStream::connect(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            done => return done,
+        }
     }
 }
 
@@ -81,8 +92,37 @@ fn encrypted(url: &Url, host: &str, input: Input, output: Output) -> Result<(Inp
         .map_err(|error| wrong(format!("\"{host}\" is no name that a certificate could be for: {error}")))?;
     let connection =
         ClientConnection::new(Arc::new(config), name).map_err(|error| wrong(format!("TLS: {error}")))?;
-    let (input, output) = crate::tls::handshake(connection.into(), input, output)?;
+    let agreed = crate::tls::handshake(connection.into(), input, output);
+    let (input, output) = agreed.map_err(|error| explained(url, error))?;
     Ok((Box::new(input), Box::new(output)))
+}
+
+/// Says what to do about a certificate that nobody known has signed, as those that servers make themselves.
+#[cfg(feature = "tls")]
+fn explained(url: &Url, error: WireError) -> WireError {
+    use rustls::Error::InvalidCertificate;
+    match error {
+        WireError::Io { action, error } => {
+            let cause = error.get_ref().and_then(|cause| cause.downcast_ref::<rustls::Error>());
+            if !matches!(cause, Some(InvalidCertificate(_))) {
+                return WireError::Io { action, error };
+            }
+            let instead = match &url.tls_ca {
+                Some(path) => format!("tls_ca={path} does not vouch for it"),
+                None => {
+                    "tls_ca=FILE in the address names the certificates to trust, such as the server's own"
+                        .to_string()
+                }
+            };
+            let error = std::io::Error::new(error.kind(), format!("{error}; {instead}"));
+            WireError::Io { action, error }
+        }
+        error @ (WireError::Malformed { .. }
+        | WireError::TooLarge { .. }
+        | WireError::Refused { .. }
+        | WireError::Closed { .. }
+        | WireError::Engine(_)) => error,
+    }
 }
 
 /// Certificates that a program gave are enough by themselves: one that signed itself is no authority to the usual rules, and the very one

@@ -47,6 +47,8 @@ pub enum Place {
 fn wrong(url: &str, why: &str) -> Error {
     // Passwords are not shown.
     let shown = url.rsplit_once('@').map_or(url, |(_, rest)| rest);
+    // Nor are tokens.
+    let shown = shown.split_once('?').map_or(shown, |(before, _)| before);
     let hint = "an address is written inlay://user@host:port/database, or inlay+unix:///path/to/socket";
     Error::invalid_argument(format!("the address \"{shown}\" {why}")).with_hint(hint)
 }
@@ -200,6 +202,7 @@ mod tests {
             ("inlay://h/%zz", "has a %"),
             ("inlay+unix://", "has no path"),
             ("inlay://a:secret@h?chunk_size=1", "chunk_size"),
+            ("inlay://h?token=secret&chunk_size=1", "chunk_size"),
         ] {
             let error = Url::parse(url).unwrap_err().to_string();
             assert!(error.contains(why) && !error.contains("secret"), "{url}: {error}");

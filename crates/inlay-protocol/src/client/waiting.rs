@@ -62,6 +62,12 @@ pub(super) fn is_unwanted() -> bool {
     ask.is_some_and(|ask| ask())
 }
 
+/// Whether a socket woke before anything came: its time is over, or a signal came, which may be why it is not wanted any more.
+fn is_early(kind: io::ErrorKind) -> bool {
+    use io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
+    matches!(kind, WouldBlock | TimedOut | Interrupted)
+}
+
 /// A socket that wakes now and then.
 pub(super) struct Waking<R>(pub R);
 
@@ -69,8 +75,7 @@ impl<R: Read> Read for Waking<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             match self.0.read(buffer) {
-                Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
-                }
+                Err(error) if is_early(error.kind()) => {}
                 read => return read,
             }
             if is_unwanted() {

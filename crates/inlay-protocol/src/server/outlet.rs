@@ -269,7 +269,10 @@ fn send_all<W: Write>(state: &State, writer: &Writer<W>, next: &Receiver<Leaving
                     locked(&state.failed).push(opening);
                     state.has_failed.store(true, Ordering::Release);
                 }
-                WireError::Malformed { .. } | WireError::Io { .. } | WireError::Closed { .. } => {
+                WireError::Malformed { .. }
+                | WireError::Refused { .. }
+                | WireError::Io { .. }
+                | WireError::Closed { .. } => {
                     *locked(&state.broken) = Some(error);
                     state.is_broken.store(true, Ordering::Release);
                 }

@@ -14,7 +14,7 @@ use crate::parser::ast::object::{MacroBody, MacroOverload};
 use crate::parser::ast::{self, FrameBound, FunctionCall, Ident, Literal, Pos, WindowCall, WindowSpec};
 use crate::parser::parse_macro;
 use crate::plan::{ColumnId, Expr, Plan, SharedId};
-use inlay_catalog::{Definition, DefinitionKind, SYSTEM, bare_name};
+use inlay_catalog::{Definition, DefinitionKind, MAIN, SYSTEM, TEMPORARY, bare_name, qualified};
 use inlay_functions::registry::scalar_exists;
 use inlay_types::{Error, LogicalType, Result};
 use std::collections::HashMap;
@@ -257,9 +257,17 @@ impl Binder<'_> {
         parts: Vec<Ident>,
     ) -> Option<(String, Arc<Definition>)> {
         let name = ast::ObjectName { parts, is_string: false };
-        let catalog = self.context.catalog;
-        let found =
-            self.looked_up(&name, |database, key| catalog.definition(kind, database, key)).ok().flatten();
+        let find = |database: Option<&str>, key: &str| self.context.catalog.definition(kind, database, key);
+        let found = match &self.stored_in {
+            // What is stored means the same for everybody: neither temporary macros nor the path of who reads it.
+            Some(home) if name.parts.len() == 1 && !same_name(&home.database, TEMPORARY) => {
+                let key = |schema: &str| qualified(schema, name.last());
+                find(Some(&home.database), &key(&home.schema))
+                    .or_else(|| find(Some(&home.database), &key(MAIN)))
+                    .or_else(|| find(Some(SYSTEM), &key(MAIN)))
+            }
+            Some(_) | None => self.looked_up(&name, find).ok().flatten(),
+        };
         // A function comes before a macro of the system that stands in for one.
         found.filter(|(database, _)| database != SYSTEM || !scalar_exists(name.last()))
     }

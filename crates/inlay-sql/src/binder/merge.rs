@@ -77,6 +77,10 @@ impl Binder<'_> {
         };
         let mut plan = combine(kind, source, target_plan, conditions);
         let scope = MergeScope { database: &database, schema, table: &merge.table, target, source_relations };
+        if merge.clauses.is_empty() {
+            let message = "MERGE without a WHEN does nothing";
+            return Err(self.at(Error::bind(message), merge.on.pos));
+        }
         if let Some(clause) = unreachable_clause(&merge.clauses) {
             let message =
                 "this WHEN is never reached: one of the same kind stands in front of it, without a condition";

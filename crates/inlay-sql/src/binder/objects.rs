@@ -26,6 +26,7 @@ impl Binder<'_> {
             S::CreateSchema { name, on_existing } => self.create_schema(name, *on_existing)?,
             S::CreateMacro { name, temporary, on_existing, overloads, text } => {
                 let (database, key) = self.new_name(name, *temporary)?;
+                self.ask_function_name(name.last(), name.pos())?;
                 let kind = match overloads.first().map(|overload| &overload.body) {
                     Some(ast::MacroBody::Table(_)) => DefinitionKind::TableMacro,
                     _ => DefinitionKind::Macro,

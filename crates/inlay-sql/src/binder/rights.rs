@@ -18,6 +18,7 @@ use crate::plan::statement::{self, ObjectKind, VerifyTarget};
 use crate::plan::{ColumnId, Expr, Plan, Statement};
 use inlay_catalog::rights::{self, Privilege, Subject};
 use inlay_catalog::{DefinitionKind, MAIN, SYSTEM, TEMPORARY, TableEntry, TableSchema, bare_name, schema_of};
+use inlay_functions::registry::function_names;
 use inlay_types::{Error, Result};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -107,6 +108,21 @@ impl Binder<'_> {
     fn refusal(&self, asker: &str, what: &str, hint: String, pos: Pos) -> Error {
         let error = Error::Forbidden { message: format!("user \"{asker}\" may not {what}") };
         self.at(error.with_hint(hint), pos)
+    }
+
+    /// A macro with the name of a function of the engine takes its place wherever others call it: a superuser's to make.
+    pub(super) fn ask_function_name(&self, name: &str, pos: Pos) -> Result<()> {
+        let Some(asker) = self.asker.clone() else { return Ok(()) };
+        let catalog = self.context.catalog;
+        let of_system = |kind| catalog.definition(kind, Some(SYSTEM), name).is_some();
+        let is_known = function_names().any(|known| known.eq_ignore_ascii_case(name))
+            || catalog.table_function_names().iter().any(|known| known.eq_ignore_ascii_case(name))
+            || [DefinitionKind::Macro, DefinitionKind::TableMacro].into_iter().any(of_system);
+        if !is_known {
+            return Ok(());
+        }
+        let what = format!("make a macro with the name of function \"{name}\"");
+        Err(self.refusal(&asker, &what, "choose another name; a superuser may".to_string(), pos))
     }
 
     fn refused(

@@ -232,7 +232,8 @@ impl Transaction {
         }
         let table = live.table()?.fork();
         let shift = table.next_row_id() - base_end;
-        let as_conflict = |error| match error {
+        // What is tried again is matched as it is, so it cannot have values that are shown to some only.
+        let as_conflict = |error: Error| match error.without_values() {
             Error::Unique { message } => Error::Conflict { message },
             other => other,
         };

@@ -334,7 +334,8 @@ pub(super) fn violation(schema: &TableSchema, columns: &[usize], values: &[Vecto
     }
     let key = names.join(", ");
     let table = &schema.name;
-    Error::Unique {
-        message: format!("duplicate key ({key}) = ({shown}) violates the uniqueness of table \"{table}\""),
-    }
+    Error::Unique { message: format!("duplicate key ({key}) violates the uniqueness of table \"{table}\"") }
+        .with_values(format!(
+            "duplicate key ({key}) = ({shown}) violates the uniqueness of table \"{table}\""
+        ))
 }

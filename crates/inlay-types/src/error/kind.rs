@@ -186,6 +186,7 @@ impl Error {
             Self::At { error, .. }
             | Self::InRow { error, .. }
             | Self::Indivisible { error, .. }
+            | Self::Valued { error, .. }
             | Self::Hinted { error, .. } => error.kind(),
         }
     }
@@ -263,7 +264,11 @@ mod tests {
     /// Whether an error is another one with more about it. A new variant does not compile until that is said.
     fn is_wrapped(error: &Error) -> bool {
         match error {
-            Error::At { .. } | Error::InRow { .. } | Error::Indivisible { .. } | Error::Hinted { .. } => true,
+            Error::At { .. }
+            | Error::InRow { .. }
+            | Error::Indivisible { .. }
+            | Error::Valued { .. }
+            | Error::Hinted { .. } => true,
             Error::Syntax { .. }
             | Error::UndefinedTable { .. }
             | Error::UndefinedColumn { .. }

@@ -40,6 +40,7 @@ impl Error {
             Self::DivisionByZero => Some(Cow::Borrowed("NULLIF(divisor, 0) gives NULL instead")),
             Self::SubqueryRows => Some(Cow::Borrowed("add LIMIT 1 or an aggregate")),
             Self::Unsupported { alternative, .. } => alternative.as_deref().map(Cow::Borrowed),
+            Self::Valued { error, .. } => error.hint(),
             Self::Told { hint, .. } => hint.as_deref().map(Cow::Borrowed),
             Self::Conflict { .. } => Some(Cow::Borrowed("retry the transaction")),
             // A constant of ours.
@@ -75,6 +76,32 @@ impl Error {
         }
     }
 
+    /// The same error with a message that shows values of rows.
+    pub fn with_values(self, message: impl Into<String>) -> Self {
+        Self::Valued { error: Box::new(self), message: message.into() }
+    }
+
+    /// The same error without values of rows, for whoever may not read them.
+    ///
+    /// ```
+    /// use inlay_types::Error;
+    /// let error = Error::Check { message: "c is violated".to_string() }.with_values("c is violated by 7");
+    /// assert_eq!(error.to_string(), "c is violated by 7");
+    /// assert_eq!(error.without_values().to_string(), "c is violated");
+    /// ```
+    pub fn without_values(self) -> Self {
+        match self {
+            Self::Valued { error, .. } => *error,
+            Self::At { error, place } => Self::At { error: Box::new(error.without_values()), place },
+            Self::InRow { error, row } => Self::InRow { error: Box::new(error.without_values()), row },
+            Self::Hinted { error, hint } => Self::Hinted { error: Box::new(error.without_values()), hint },
+            Self::Indivisible { error, reason } => {
+                Self::Indivisible { error: Box::new(error.without_values()), reason }
+            }
+            other => other,
+        }
+    }
+
     /// The same error without its place and row, for whoever gives it another.
     pub fn unplaced(self) -> Self {
         match self {
@@ -90,7 +117,7 @@ impl Error {
             | Self::InRow { error, .. }
             | Self::Indivisible { error, .. }
             | Self::Hinted { error, .. } => error.message(),
-            Self::Told { message, .. } => message.clone(),
+            Self::Told { message, .. } | Self::Valued { message, .. } => message.clone(),
             own => {
                 let mut text = own.to_string();
                 // The text ends with the hint exactly as it is.

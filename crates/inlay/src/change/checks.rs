@@ -80,9 +80,10 @@ impl Checks {
             let _ = write!(shown, "{comma}{name} = {}", shown_value(&rows.column(*position).get(row)));
         }
         let (name, table) = (&check.name, &self.table);
-        Error::Check {
-            message: format!("CHECK constraint \"{name}\" of table \"{table}\" is violated by ({shown})"),
-        }
+        let read: Vec<&str> = check.columns.iter().map(|(name, _)| name.as_str()).collect();
+        let violated = format!("CHECK constraint \"{name}\" of table \"{table}\" is violated by");
+        Error::Check { message: format!("{violated} ({})", read.join(", ")) }
+            .with_values(format!("{violated} ({shown})"))
     }
 }
 

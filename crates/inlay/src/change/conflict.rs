@@ -222,14 +222,15 @@ impl Target<'_, '_> {
     fn changed_twice(&self, key: &[usize], shown: &str) -> Error {
         let schema = self.table.schema();
         let names: Vec<&str> = key.iter().map(|&index| schema.columns[index].name.as_str()).collect();
-        Error::Cardinality {
-            message: format!(
-                "two new rows of table \"{1}\" have the key ({0}) = {shown}, so ON CONFLICT would change one row twice; SELECT DISTINCT ON ({0}) \
+        let message = |value: &str| {
+            format!(
+                "two new rows of table \"{1}\" have the key ({0}){value}, so ON CONFLICT would change one row twice; SELECT DISTINCT ON ({0}) \
                  of the new rows keeps one of each",
                 names.join(", "),
                 schema.name,
-            ),
-        }
+            )
+        };
+        Error::Cardinality { message: message("") }.with_values(message(&format!(" = {shown}")))
     }
 
     /// Changes the rows that were met. Gives them as they are now, with the positions of the new rows that met them.

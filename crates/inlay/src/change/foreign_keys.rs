@@ -175,16 +175,15 @@ impl RowWriter<'_> {
         let used = lost.keys.some(&used)?;
         match first_missing(self.run, &parent, parent_columns, &used)? {
             None => Ok(()),
-            Some(number) => Err(Error::ForeignKey {
-                message: format!(
-                    "key ({}) = {} of table \"{}\" is still referred to by foreign key \"{}\" of table \"{}\"",
-                    key.referenced.join(", "),
-                    used.shown(number),
-                    parent.schema().name,
-                    key.name,
-                    child.schema().name
-                ),
-            }),
+            Some(number) => {
+                let columns = key.referenced.join(", ");
+                let (name, parent, child) = (&key.name, &parent.schema().name, &child.schema().name);
+                let used_by = format!(
+                    "of table \"{parent}\" is still referred to by foreign key \"{name}\" of table \"{child}\""
+                );
+                let shown = format!("key ({columns}) = {} {used_by}", used.shown(number));
+                Err(Error::ForeignKey { message: format!("key ({columns}) {used_by}") }.with_values(shown))
+            }
         }
     }
 
@@ -218,16 +217,15 @@ impl RowWriter<'_> {
             lookup::note(self, &parent, &columns, &keys);
             match first_missing(self.run, &parent, &columns, &keys)? {
                 None => Ok(()),
-                Some(number) => Err(Error::ForeignKey {
-                    message: format!(
-                        "foreign key \"{}\" of table \"{}\" is violated: ({}) = {} is not in table \"{}\"",
-                        key.name,
-                        table.schema().name,
-                        names_of(table.schema(), &key.columns),
-                        keys.shown(number),
-                        parent.schema().name
-                    ),
-                }),
+                Some(number) => {
+                    let columns = names_of(table.schema(), &key.columns);
+                    let (name, table, parent) = (&key.name, &table.schema().name, &parent.schema().name);
+                    let violated =
+                        format!("foreign key \"{name}\" of table \"{table}\" is violated: ({columns})");
+                    let missing = format!("is not in table \"{parent}\"");
+                    let shown = format!("{violated} = {} {missing}", keys.shown(number));
+                    Err(Error::ForeignKey { message: format!("{violated} {missing}") }.with_values(shown))
+                }
             }
         };
         let snapshot = table.snapshot();

@@ -99,7 +99,7 @@ impl Appender {
         source: &str,
         host: Option<&Arc<dyn Host>>,
     ) -> Result<Self> {
-        let described = connection.describe_unasked(query, host)?;
+        let described = connection.describe_target(query, sql, host)?;
         let columns = described.columns.filter(|columns| !columns.is_empty());
         let columns =
             columns.ok_or_else(|| Error::invalid_argument("an appender needs a table with columns"))?;

@@ -112,6 +112,12 @@ pub(crate) fn told(error: ClientError, statement: &str) -> Error {
     match error {
         ClientError::Server(report) => of_report(*report, statement),
         ClientError::Wire(WireError::Engine(error)) => error,
+        // Nothing was sent, so the connection goes on.
+        ClientError::Wire(WireError::Refused { size, limit }) => {
+            let message =
+                format!("a message of {size} bytes is more than the server takes, which is {limit}");
+            Error::invalid_argument(message).with_hint("--max-message of inlay serve raises it")
+        }
         ClientError::Wire(error) => {
             let message = format!("the connection to the server: {error}");
             Error::Closed { message }.with_hint("connect again")

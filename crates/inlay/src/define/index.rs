@@ -37,11 +37,10 @@ impl Run<'_> {
                 schema.keys.push(columns.clone());
             }
             let made = transaction.alter_table(id, Alteration { schema, columns: sources });
-            made.map_err(|error| match error {
-                Error::Unique { message } => {
-                    Error::Unique { message: format!("UNIQUE INDEX \"{name}\" cannot be made: {message}") }
-                }
-                other => other,
+            let because = |message: &str| format!("UNIQUE INDEX \"{name}\" cannot be made: {message}");
+            made.map_err(|error| {
+                let Error::Unique { message } = error.root() else { return error };
+                Error::Unique { message: because(message) }.with_values(because(&error.message()))
             })?;
         }
         let index = IndexDefinition { id: transaction.take_id(), name, table: id, columns, unique, kind };

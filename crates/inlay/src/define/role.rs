@@ -4,7 +4,7 @@ use super::text::quoted;
 use crate::execute::Run;
 use crate::result::QueryResult;
 use crate::rights::{put, refused, verifier};
-use crate::session::Who;
+use crate::session::{NOBODY, Who};
 use inlay_catalog::rights::{
     Held, Membership, PREDEFINED, PUBLIC, Rights, Role, SUPERUSER, Subject, Token, text,
 };
@@ -318,12 +318,15 @@ impl Run<'_> {
         if !rights.is_role(&current) {
             return Err(no_role(&current));
         }
+        if self.session.who.as_ref().is_some_and(|who| who.acting(&rights) == NOBODY) {
+            return Err(no_role(&login));
+        }
         if !rights.may_be(&login, &current) {
             let hint = format!("GRANT {} TO {}", quoted(&current), quoted(&login));
             return Err(refused(&login, &format!("SET ROLE {}", quoted(&current))).with_hint(hint));
         }
         let is_nobody = *login == *SUPERUSER && *current == *SUPERUSER;
-        self.session.who = (!is_nobody).then(|| Arc::new(Who { login, current }));
+        self.session.who = (!is_nobody).then(|| Arc::new(Who::new(login, current, &rights)));
         self.session.generation += 1;
         Ok(())
     }

@@ -73,7 +73,9 @@ impl Database {
     pub fn login_of_token(&self, token: &str) -> Result<Option<Login>> {
         let hash = verifier::hash_of_token(token);
         let rights = self.rights_of(&self.main().store.state())?;
-        let holds = |role: &Role| role.tokens.iter().any(|one| one.hash == hash && !is_over(one.until));
+        let holds = |role: &Role| {
+            !is_over(role.until) && role.tokens.iter().any(|one| one.hash == hash && !is_over(one.until))
+        };
         let found =
             rights.roles().find(|(_, role)| role.logs_in && holds(role)).map(|(name, _)| name.to_string());
         found.map_or(Ok(None), |name| self.login(&name))

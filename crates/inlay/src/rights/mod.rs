@@ -11,7 +11,7 @@ pub use logins::Login;
 
 use crate::database::Database;
 use crate::execute::Run;
-use crate::session::Who;
+use crate::session::{NOBODY, Who};
 use crate::system::names::Names;
 use crate::text::same_name;
 use crate::transactions::{TEMPORARY, Transactions};
@@ -53,7 +53,9 @@ impl binder::Rights for Asking<'_> {
         if same_name(database, TEMPORARY) || same_name(database, SYSTEM) {
             return Ok(None);
         }
-        rights_for(self.database, self.transactions, database, subject).map(Some)
+        let rights = rights_for(self.database, self.transactions, database, subject)?;
+        let is_own = self.asker.is_none() || same_name(database, &self.database.main().name);
+        Ok(Some(if is_own { rights } else { Arc::new(rights.of_strangers()) }))
     }
 
     fn subject(&self, database: &str, kind: ObjectKind, key: &str) -> Option<Subject> {
@@ -111,7 +113,7 @@ impl Run<'_> {
         if who.is_none() && rights.roles().next().is_none() {
             return Ok(None);
         }
-        let asker = who.map(|who| &*who.current).filter(|role| !rights.is_superuser(role));
+        let asker = who.map(|who| who.acting(&rights)).filter(|role| !rights.is_superuser(role));
         let asker = asker.filter(|_| !self.session.is_unasked);
         let (database, transactions) = (self.database, &*self.transactions);
         Ok(Some(Asking { database, transactions, names, who, asker }))
@@ -121,7 +123,8 @@ impl Run<'_> {
     pub(crate) fn asker(&self) -> Result<Option<String>> {
         let Some(who) = &self.session.who else { return Ok(None) };
         let rights = self.database.rights_of(&self.database.main().store.state())?;
-        Ok((!rights.is_superuser(&who.current)).then(|| who.current.to_string()))
+        let role = who.acting(&rights);
+        Ok((!rights.is_superuser(role)).then(|| role.to_string()))
     }
 
     /// An error if who asks is no superuser.
@@ -134,7 +137,9 @@ impl Run<'_> {
 
     /// As whom the session acts.
     pub(crate) fn current_role(&self) -> String {
-        self.session.who.as_ref().map_or_else(|| SUPERUSER.to_string(), |who| who.current.to_string())
+        let Some(who) = &self.session.who else { return SUPERUSER.to_string() };
+        let rights = self.database.rights_of(&self.database.main().store.state());
+        rights.map_or_else(|_| NOBODY.to_string(), |rights| who.acting(&rights).to_string())
     }
 
     /// Carries out a bound statement; what it makes belongs to who asks.

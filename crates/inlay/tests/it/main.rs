@@ -44,6 +44,7 @@ mod open_rows;
 mod power;
 mod reference;
 mod rights;
+mod rights_held;
 mod sandbox;
 mod slt;
 mod streaming;

@@ -494,3 +494,66 @@ fn embedded_sessions_may_everything() {
     allowed(&owner, "RESET ROLE");
     allowed(&owner, "SELECT * FROM t");
 }
+
+#[test]
+fn errors_show_no_values_to_whoever_may_not_read_them() {
+    let (_database, owner, ann) = made();
+    allowed(
+        &owner,
+        "CREATE TABLE c (a INTEGER, s VARCHAR DEFAULT 'topsecret', CHECK (a < 100 OR s <> 'topsecret'));
+         CREATE TABLE k (a INTEGER, s VARCHAR DEFAULT 'topsecret', UNIQUE (a, s));
+         CREATE TABLE p (a INTEGER, s VARCHAR, PRIMARY KEY (a, s));
+         CREATE TABLE f (a INTEGER, s VARCHAR DEFAULT 'topsecret', FOREIGN KEY (a, s) REFERENCES p (a, s));
+         CREATE TABLE d (a INTEGER, s VARCHAR DEFAULT 'topsecret',
+             FOREIGN KEY (a, s) REFERENCES p (a, s) DEFERRABLE INITIALLY DEFERRED);
+         INSERT INTO k (a) VALUES (5); INSERT INTO p VALUES (1, 'topsecret'); INSERT INTO f (a) VALUES (1);
+         GRANT INSERT (a) ON c TO ann; GRANT INSERT (a) ON k TO ann; GRANT INSERT (a) ON f TO ann;
+         GRANT INSERT (a) ON d TO ann; GRANT DELETE ON p TO ann",
+    );
+    let said = |connection: &Connection, sql: &str| {
+        let error = connection.execute(sql).unwrap_err();
+        // A transaction that could not be committed may be open or over.
+        let _ = connection.execute("ROLLBACK");
+        (error.sqlstate(), error.to_string())
+    };
+    for (statement, code, names) in [
+        ("INSERT INTO c (a) VALUES (1000)", "23514", "(a, s)"),
+        ("INSERT INTO k (a) VALUES (5)", "23505", "(a, s)"),
+        ("INSERT INTO f (a) VALUES (9)", "23503", "(a, s)"),
+        ("DELETE FROM p", "23503", "(a, s)"),
+        ("BEGIN; INSERT INTO d (a) VALUES (9); COMMIT", "23503", "(a, s)"),
+    ] {
+        let (found, text) = said(&ann, statement);
+        assert!(found == code && text.contains(names) && !text.contains("topsecret"), "{statement}: {text}");
+        let (found, text) = said(&owner, statement);
+        assert!(found == code && text.contains("topsecret"), "{statement}: {text}");
+    }
+    // A superuser who acts as somebody sees what that one does.
+    allowed(&owner, "SET ROLE ann");
+    assert!(!said(&owner, "INSERT INTO k (a) VALUES (5)").1.contains("topsecret"));
+}
+
+#[test]
+fn what_a_program_reads_for_a_role_leaves_nothing_behind() {
+    let (_database, _owner, ann) = made();
+    assert_eq!(ann.query_unasked("SELECT secret FROM t", None).unwrap().row_count(), 2);
+    assert!(ann.query_unasked("SELECT nothing FROM t", None).is_err());
+    assert!(ann.query_unasked("DELETE FROM t", None).is_err());
+    for _ in 0..3 {
+        refused(&ann, "SELECT secret FROM t");
+    }
+}
+
+#[test]
+fn an_appender_describes_tables_and_reads_no_files() {
+    let folder = Folder::new("rights_appender");
+    let path = folder.file("x.csv");
+    std::fs::write(&path, "a\n1\n").unwrap();
+    let (_database, owner, ann) = made();
+    let refusal = ann.appender([&*path], None).map(drop).unwrap_err();
+    assert_eq!(refusal.sqlstate(), "42501", "{refusal}");
+    allowed(&owner, "GRANT INSERT ON t TO ann");
+    let mut appender = ann.appender(["t"], None).unwrap();
+    appender.push_row(&[7.into(), 8.into(), "z".into()], None).unwrap();
+    assert_eq!(appender.close(None).unwrap(), 1);
+}

@@ -1,6 +1,8 @@
 """
 The dialect of SQLAlchemy 2: `create_engine("inlay:///trips.inlay")`, `create_engine("inlay:///:memory:")`.
 
+With a host it is a database at a server: `create_engine("inlay://ann:secret@db.example:4655/shop")`.
+
 SQL is PostgreSQL's, so constructs of its dialect work, `insert` with its `on_conflict_do_update` among them.
 Connections of an engine in memory share one database. Alembic needs no setting up. See docs/sqlalchemy.md.
 """
@@ -11,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 from typing import Any
+from urllib.parse import quote
 
 from sqlalchemy import pool, types
 from sqlalchemy.dialects.postgresql import Insert, insert
@@ -28,6 +31,15 @@ from inlay.sqlalchemy._session import AUTOCOMMIT, DEFAULT_LEVEL, LEVELS, Cursor,
 from inlay.sqlalchemy._types import Interval, Numeric, Other, TypeCompiler
 
 __all__ = ["Cursor", "DBAPIConnection", "InlayDialect", "Insert", "Other", "insert"]
+
+
+def _address(url: URL, settings: dict[str, Any]) -> str:
+    """Write the address of a server as `inlay.connect` reads it."""
+    login = [quote(str(part), safe="") for part in (url.username or "", url.password) if part is not None]
+    host = f"[{url.host}]" if ":" in (url.host or "") else url.host
+    port = f":{url.port}" if url.port else ""
+    query = "&".join(f"{name}={quote(str(value), safe='')}" for name, value in settings.items())
+    return f"inlay://{':'.join(login)}@{host}{port}/{quote(url.database or '', safe='')}?{query}"
 
 
 class InlayDialect(Reflection, PGDialect):
@@ -71,10 +83,13 @@ class InlayDialect(Reflection, PGDialect):
         return pool.QueuePool
 
     def create_connect_args(self, url: URL) -> Any:
-        """Turn `inlay:///path?setting=value` into arguments."""
+        """Turn `inlay:///path?setting=value`, or the address of a server, into arguments."""
         config = dict(url.query)
-        self._of_url = config
         read_only = str(config.pop("read_only", "false")).lower() == "true"
+        if url.host:
+            # A server's address says how it is reached, too: its settings stay in it.
+            return (), {"database": _address(url, config), "read_only": read_only, "config": {}}
+        self._of_url = config
         return (), {"database": url.database or ":memory:", "read_only": read_only, "config": config}
 
     def connect(self, *args: Any, **options: Any) -> Any:
@@ -114,7 +129,9 @@ class InlayDialect(Reflection, PGDialect):
 
     def is_disconnect(self, e: Any, connection: Any, cursor: Any) -> bool:
         """Whether the session was closed."""
-        return isinstance(e, inlay.ConnectionException) and "closed" in str(e)
+        text = str(e)
+        is_over = "closed" in text or "the connection to the server" in text
+        return isinstance(e, inlay.ConnectionException) and is_over
 
     def get_isolation_level_values(self, dbapi_conn: Any) -> Any:
         """Return the words that `isolation_level` knows."""
