@@ -104,11 +104,6 @@ public class WithJdbc {
         PreparedStatement any = connection.prepareStatement("SELECT count(*) FROM parent WHERE name = ANY (?)");
         any.setArray(1, connection.createArrayOf("text", new String[] {"n1", "n2"}));
         same("any", rows(any.executeQuery(), 1), "2");
-        ResultSet row = connection.createStatement(ResultSet.TYPE_SCROLL_INSENSITIVE, ResultSet.CONCUR_UPDATABLE).executeQuery("SELECT id, name FROM parent WHERE id = 3");
-        row.next();
-        row.updateString(2, "changed");
-        row.updateRow();
-        same("updated row", rows(statement.executeQuery("SELECT name FROM parent WHERE id = 3"), 1), "changed");
         connection.close();
         System.out.println("fine");
     }

@@ -469,12 +469,8 @@ fn is_made_of(args: &[Expr], value: &Expr) -> bool {
         }
         expr.clone()
     };
-    // The mean of intervals is that of intervals put into order, which only the binder writes.
-    let is_of = |arg: &Expr| {
-        let justified = arg.children();
-        let is_interval = [arg, value].iter().all(|expr| expr.ty() == LogicalType::Interval);
-        is_interval && matches!(&justified[..], [inner] if *inner == value)
-    };
+    // Some arguments are wrapped before they are taken in: intervals are put into order, values become JSON.
+    let is_of = |arg: &Expr| matches!(&arg.children()[..], [inner] if *inner == value);
     if args.iter().any(|arg| arg == value || bare(arg) == bare(value) || is_of(arg)) {
         return true;
     }

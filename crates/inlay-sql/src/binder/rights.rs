@@ -13,9 +13,10 @@
 use super::scope::{Relation, Scope, same_name};
 use super::{Binder, Bound};
 use crate::parser::ast::{FunctionCall, Pos};
+
 use crate::plan::object::{CommentTarget, ObjectStatement};
 use crate::plan::statement::{self, ObjectKind, VerifyTarget};
-use crate::plan::{ColumnId, Expr, Plan, Statement};
+use crate::plan::{ColumnId, Expr, LambdaKind, Plan, Statement};
 use inlay_catalog::rights::{self, Privilege, Subject};
 use inlay_catalog::{DefinitionKind, MAIN, SYSTEM, TEMPORARY, TableEntry, TableSchema, bare_name, schema_of};
 use inlay_functions::registry::function_names;
@@ -115,7 +116,10 @@ impl Binder<'_> {
         let Some(asker) = self.asker.clone() else { return Ok(()) };
         let catalog = self.context.catalog;
         let of_system = |kind| catalog.definition(kind, Some(SYSTEM), name).is_some();
-        let is_known = function_names().any(|known| known.eq_ignore_ascii_case(name))
+        let of_lambdas = [LambdaKind::Transform, LambdaKind::Filter, LambdaKind::Reduce, LambdaKind::Try];
+        let is_known = function_names()
+            .chain(of_lambdas.map(LambdaKind::name))
+            .any(|known| known.eq_ignore_ascii_case(name))
             || catalog.table_function_names().iter().any(|known| known.eq_ignore_ascii_case(name))
             || [DefinitionKind::Macro, DefinitionKind::TableMacro].into_iter().any(of_system);
         if !is_known {
