@@ -470,7 +470,7 @@ fn is_made_of(args: &[Expr], value: &Expr) -> bool {
         expr.clone()
     };
     // Some arguments are wrapped before they are taken in: intervals are put into order, values become JSON.
-    let is_of = |arg: &Expr| matches!(&arg.children()[..], [inner] if *inner == value);
+    let is_of = |arg: &Expr| matches!(value, Expr::Column { id, .. } if arg.columns().contains(id));
     if args.iter().any(|arg| arg == value || bare(arg) == bare(value) || is_of(arg)) {
         return true;
     }
