@@ -546,10 +546,23 @@ class Connection(_Fetch):
             A package is missing: ``pip install inlay[spark]`` or ``inlay[sail]``.
         inlay.OperationalError
             Nobody answers.
+
+        Examples
+        --------
+        >>> con = inlay.connect()
+        >>> con.attach_cluster("sail://local")  # doctest: +SKIP
+        >>> con.sql("SELECT 42 AS answer", engine="cluster").fetchall()  # doctest: +SKIP
+        [(42,)]
         """
 
     def detach_cluster(self) -> None:
-        """Leave the cluster, if there is one, and remove what was put there; a Sail that was started ends."""
+        """
+        Leave the cluster, if there is one, and remove what was put there; a Sail that was started ends.
+
+        Examples
+        --------
+        >>> inlay.connect().detach_cluster()
+        """
 
     def sql(
         self,
