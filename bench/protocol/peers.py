@@ -227,14 +227,15 @@ class Inlay(Peer):
             for table, path in self.tables.items():
                 connection.execute(f"CREATE TABLE {table} AS FROM '{path}'")
         port = free_port()
-        process = self.run(sys.executable, "-m", "inlay", "serve", str(file), "--listen", f"127.0.0.1:{port}")
+        doors = [f"--native-port={port}", "--postgres-port=off", "--http-port=off"]
+        process = self.run(sys.executable, "-m", "inlay", "serve", str(file), *doors)
         wait_for(port, process)
         return port
 
     def fetch(self, port: int, table: str) -> tuple[float, Answer]:
         import inlay
 
-        with inlay.connect(f"inlay://127.0.0.1:{port}/") as connection:
+        with inlay.connect(f"inlay://127.0.0.1:{port}/?tls=off") as connection:
             return timed(
                 lambda: iter(connection.execute(f"SELECT * FROM {table}").fetch_record_batch()),
                 arrow_answer,
