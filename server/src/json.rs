@@ -4,7 +4,7 @@
 //! reads them into doubles loses some, which is why HTTP can be asked for texts (`numbers=text`).
 
 use inlay::types::datetime::is_finite_timestamp;
-use inlay::{Value, Zone};
+use inlay::{Value, Zone, compact_json};
 use std::fmt::Write;
 
 /// How numbers are written that a double may not hold.
@@ -40,7 +40,7 @@ pub fn write_json(out: &mut String, value: &Value, zone: &Zone, numbers: Numbers
         Value::Real(number) => write_number(out, value, number.is_finite()),
         Value::Double(number) => write_number(out, value, number.is_finite()),
         Value::Varchar(text) => write_text(out, text),
-        Value::Json(text) => out.push_str(text),
+        Value::Json(text) => out.push_str(&compact_json(text)),
         Value::TimestampTz(at) => write_text(out, &moment(*at, zone)),
         Value::Blob(_)
         | Value::Date(_)
@@ -168,6 +168,7 @@ mod tests {
             json("TIMESTAMPTZ '2024-01-01 00:00:00+00'", Numbers::Exact),
             "\"2024-01-01 01:00:00+01\""
         );
+        assert_eq!(json("E'{\"a\":\\n 1}'::JSON", Numbers::Exact), "{\"a\":1}");
         assert_eq!(json("chr(1) || chr(10)", Numbers::Exact), "\"\\u0001\\n\"");
     }
 }

@@ -1,7 +1,7 @@
 //! Objects: an array of them, or one per line. Lists, structs and maps are JSON too; what JSON cannot say is a string.
 
 use super::Answer;
-use inlay::Value;
+use inlay::{Value, compact_json};
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
@@ -59,7 +59,7 @@ fn write_value(out: &mut String, value: &Value) {
         value if super::is_bare(value) => {
             let _ = write!(out, "{value}");
         }
-        Value::Json(text) => out.push_str(&text.replace('\n', " ")),
+        Value::Json(text) => out.push_str(&compact_json(text)),
         Value::List { values, .. } | Value::Array { values, .. } => {
             out.push('[');
             for (index, element) in values.iter().enumerate() {

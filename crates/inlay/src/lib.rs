@@ -94,6 +94,7 @@ pub use inlay_functions::manual;
 pub use inlay_kernels::cast::cast_value_in_zone;
 pub use inlay_kernels::cast::implied_value;
 pub use inlay_kernels::external;
+pub use inlay_kernels::json::compact::compact as compact_json;
 pub use inlay_kernels::zone::Zone;
 pub use inlay_kernels::{NullHandling, Volatility};
 pub use inlay_kernels::{cast, cast_value};

@@ -2,6 +2,7 @@
 //!
 //! Functions of JSON stand above, in the library of functions; casts, aggregates and readers of files use what is here.
 
+pub mod compact;
 pub mod documents;
 pub mod members;
 mod number;

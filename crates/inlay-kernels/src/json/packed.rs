@@ -1,5 +1,6 @@
 //! Packed nested values as JSON, without a tree of values between: [`super::values::write`] of the value that they are.
 
+use super::compact::push_compact;
 use super::value::quote_bytes;
 use super::values::{self, is_plain, push_value};
 use inlay_types::append::{push_eight, push_short};
@@ -30,7 +31,7 @@ pub enum Writer {
     Timestamp,
     /// Texts in quotes.
     Text,
-    /// Documents, which are written already.
+    /// Documents, which are written already, without the space between their parts.
     Document,
     /// Lists and arrays of elements of a type.
     List(LogicalType, Box<Writer>),
@@ -102,7 +103,7 @@ impl Writer {
             }
             Self::Number => push_value(&String::from_utf8_lossy(bytes), true, out),
             Self::Text => quote_bytes(bytes, out),
-            Self::Document => push_short(out, bytes),
+            Self::Document => push_compact(out, bytes),
             Self::List(element, writer) => {
                 let list = Sequence::new(element, bytes);
                 out.push(b'[');
@@ -261,7 +262,7 @@ mod tests {
             Value::Real(0.1),
             Value::Decimal { unscaled: -125, precision: 5, scale: 2 },
             Value::Varchar("with \"quotes\" and ü\n".into()),
-            Value::Json("{\"a\": 1}".into()),
+            Value::Json("{\"a\": 1,\n\"b\": \"c  d\"}".into()),
             Value::Date(19_000),
             Value::Timestamp(1_234_567_890),
         ];

@@ -3,6 +3,7 @@
 //! Lists and rows without names are arrays, structs, maps and unions are objects. Reading takes the parts that the type asks
 //! for; what becomes of the others, and of parts that are missing, says [`Fit`]. Depth is bounded by that of the type.
 
+use super::compact::compact;
 use super::members::{Member, Places, places};
 use super::value::{Json, quote, quote_bytes, write_real};
 use crate::cast::cast_value;
@@ -89,7 +90,7 @@ pub fn write(shown: &Value, out: &mut String) {
     };
     match shown {
         Value::Null => out.push_str("null"),
-        Value::Json(text) => out.push_str(text),
+        Value::Json(text) => out.push_str(&compact(text)),
         Value::List { values, .. } | Value::Array { values, .. } => list(values, out),
         Value::Struct { fields, values } if fields.iter().all(|field| field.name.is_empty()) => {
             list(values, out)
