@@ -579,6 +579,7 @@ fn refused(error: WireError) -> WireError {
         WireError::TooLarge { size, limit } => WireError::Refused { size, limit },
         error @ (WireError::Malformed { .. }
         | WireError::Refused { .. }
+        | WireError::Unreachable { .. }
         | WireError::Io { .. }
         | WireError::Closed { .. }
         | WireError::Engine(_)) => error,

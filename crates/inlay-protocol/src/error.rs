@@ -35,6 +35,14 @@ pub enum WireError {
         /// What the server takes.
         limit: u64,
     },
+    /// 08001. Nobody answers there.
+    #[error("no server answers at {place}: {error}; inlay serve listens at port 4655 unless told otherwise")]
+    Unreachable {
+        /// Host and port.
+        place: String,
+        /// What the system said.
+        error: io::Error,
+    },
     /// 08006. The connection broke.
     #[error("the connection broke while {action}: {error}")]
     Io {
@@ -79,6 +87,7 @@ impl WireError {
         match self {
             Self::Malformed { .. } => "08P01",
             Self::TooLarge { .. } | Self::Refused { .. } => "54000",
+            Self::Unreachable { .. } => "08001",
             Self::Io { .. } | Self::Closed { .. } => "08006",
             Self::Engine(error) => error.sqlstate(),
         }

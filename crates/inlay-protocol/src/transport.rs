@@ -43,7 +43,15 @@ impl<R: Read> FrameReader<R> {
         if magic == MAGIC {
             return Ok(());
         }
-        Err(WireError::malformed(format!("{magic:02x?} are not the first bytes of this protocol")))
+        let speaks = match &magic {
+            [b'H', b'T', b'T', b'P', ..] => "HTTP is spoken there",
+            // A record of TLS: an alert or a handshake.
+            [0x15 | 0x16, 0x03, ..] => "TLS is spoken there (?tls=on)",
+            _ => "another protocol is spoken there",
+        };
+        Err(WireError::malformed(format!(
+            "{speaks}: {magic:02x?} are not the first bytes of the native protocol, whose port is 4655 unless said otherwise"
+        )))
     }
 
     /// The next frame; `None` when the other end closed the connection between two frames.

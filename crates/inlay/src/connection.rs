@@ -373,7 +373,7 @@ impl Connection {
         if session.transaction.is_some() {
             return all(session);
         }
-        let transactions = Transactions::new(session.modes.options()?, &session.names);
+        let transactions = Transactions::new(session.settings.modes.options()?, &session.names);
         session.transaction = Some(OpenTransaction::new(transactions, self.database()?.next_id()));
         let outcome = all(session);
         let own = session.transaction.take();

@@ -505,7 +505,7 @@ impl Database {
     pub fn backup(&self, path: &str) -> Result<()> {
         self.check_here(
             "backup()",
-            "EXPORT DATABASE writes files at the server; copy its file while it does not run",
+            "EXPORT DATABASE writes files at the server; where its file is, inlay.connect(FILE, read_only=True).backup(COPY) copies it while it is served",
         )?;
         self.check_process()?;
         if is_memory(path) {

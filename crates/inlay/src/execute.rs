@@ -118,7 +118,7 @@ pub(crate) fn described(
     limits::with(limits, || {
         let transactions = match &session.transaction {
             Some(open) => Arc::clone(&open.transactions),
-            None => Arc::new(Transactions::new(session.modes.options()?, &session.names)),
+            None => Arc::new(Transactions::new(session.settings.modes.options()?, &session.names)),
         };
         let mut run = Run { database, session, given, transactions, notes_reads: false, measured: None };
         run.calling(|run| {
@@ -147,7 +147,7 @@ pub(crate) fn shape(
     limits::with(limits, || {
         let transactions = match &session.transaction {
             Some(open) => Arc::clone(&open.transactions),
-            None => Arc::new(Transactions::new(session.modes.options()?, &session.names)),
+            None => Arc::new(Transactions::new(session.settings.modes.options()?, &session.names)),
         };
         let mut run = Run { database, session, given, transactions, notes_reads: false, measured: None };
         run.calling(|run| {
@@ -201,7 +201,7 @@ fn retried(
     let notes_reads = Command::carried_out(&statement.kind).changes_database();
     let (start, mut pause) = (Instant::now(), RETRY_PAUSE_MIN);
     loop {
-        let transactions = Arc::new(Transactions::new(session.modes.options()?, &session.names));
+        let transactions = Arc::new(Transactions::new(session.settings.modes.options()?, &session.names));
         let transactions_of = Arc::clone(&transactions);
         let run =
             Run { database, session, given, transactions: transactions_of, notes_reads, measured: None };
@@ -693,7 +693,7 @@ impl Run<'_> {
                 transaction_state("a transaction is open already").with_hint("COMMIT or ROLLBACK it first")
             );
         }
-        let said = self.session.modes;
+        let said = self.session.settings.modes;
         let modes = TransactionModes {
             isolation: modes.isolation.or(said.isolation),
             read_only: modes.read_only.or(said.read_only),
@@ -735,7 +735,7 @@ impl Run<'_> {
             read_only: modes.read_only.or(said.read_only),
         };
         if session {
-            self.session.modes = merged(self.session.modes);
+            self.session.settings.modes = merged(self.session.settings.modes);
             return Ok(QueryResult::done());
         }
         let Some(open) = &mut self.session.transaction else {
@@ -749,7 +749,7 @@ impl Run<'_> {
             ));
         }
         let options = open.transactions.options();
-        let said = merged(self.session.modes).options()?;
+        let said = merged(self.session.settings.modes).options()?;
         let options = inlay_storage::store::TransactionOptions {
             read_only: modes.read_only.unwrap_or(options.read_only),
             isolation: if modes.isolation.is_some() { said.isolation } else { options.isolation },

@@ -67,18 +67,21 @@ impl Functions {
         self.languages.read().get(name).cloned()
     }
 
+    /// Fails if functions cannot be written in a language.
+    pub fn check_language(&self, name: &str) -> Result<()> {
+        if KNOWN.contains(&name) || self.language(name).is_some() {
+            return Ok(());
+        }
+        Err(Error::invalid_argument(format!("functions cannot be written in \"{name}\"")).with_hint(
+            "LANGUAGE is PYTHON, PYTHON_MAP, R or R_MAP, and CREATE FUNCTION f(a) AS expression makes a macro",
+        ))
+    }
+
     /// Fails if a new definition cannot be one of its language.
     pub fn check(&self, definition: &FunctionDefinition) -> Result<()> {
         match self.language(&definition.language) {
             Some(language) => language.check(definition),
-            None if KNOWN.contains(&definition.language.as_str()) => Ok(()),
-            None => Err(Error::invalid_argument(format!(
-                "functions cannot be written in \"{}\"",
-                definition.language
-            ))
-            .with_hint(
-                "LANGUAGE is PYTHON, PYTHON_MAP, R or R_MAP, and CREATE FUNCTION f(a) AS expression makes a macro",
-            )),
+            None => self.check_language(&definition.language),
         }
     }
 

@@ -12,7 +12,6 @@ use inlay_kernels::random::Randomness;
 use inlay_sql::parser::ast;
 use inlay_sql::parser::ast::Statement;
 use inlay_sql::parser::ast::role::RoleStatement;
-use inlay_sql::plan::statement::TransactionModes;
 use inlay_storage::Deferral;
 use inlay_storage::store::ObjectId;
 use inlay_types::interrupt::InterruptPoll;
@@ -36,8 +35,6 @@ pub(crate) struct Session {
     pub team: Arc<Team>,
     /// What all its transactions share.
     pub names: SessionNames,
-    /// What BEGIN promises unless it says otherwise.
-    pub modes: TransactionModes,
     /// Between BEGIN and COMMIT.
     pub transaction: Option<OpenTransaction>,
     /// Whether a statement outside of a transaction begins one: autocommit is off.
@@ -77,7 +74,6 @@ impl Session {
             settings,
             team,
             names: SessionNames::default(),
-            modes: TransactionModes::default(),
             transaction: None,
             begins_transactions: false,
             prepared: HashMap::new(),

@@ -108,6 +108,14 @@ impl Transactions {
         self.options
     }
 
+    /// What they promise each other, by its name in SQL.
+    pub fn isolation_text(&self) -> &'static str {
+        match self.options.isolation {
+            Isolation::Serializable => "serializable",
+            Isolation::Snapshot => "repeatable read",
+        }
+    }
+
     /// Takes over what the session says by now.
     pub fn set_session(&self, session: &SessionNames) {
         *self.session.lock() = session.clone();

@@ -53,14 +53,23 @@ impl Failure {
 
     /// An error about a body, which the engine read at a path: what it says, without the path and without a place in a statement.
     pub fn of_body(error: &Error, path: &str) -> Self {
-        let mut message = error.message().replace(path, "the body");
-        if let Some(hint) = error.hint() {
-            let _ = write!(message, "; {}", hint.replace(path, "the body"));
-        }
         let code = error.sqlstate();
         // The table is a part of the address.
         let status = if code == "42P01" { StatusCode::NOT_FOUND } else { status_of(code) };
-        Self::new(status, code, message)
+        let failure = Self::new(status, code, error.message().replace(path, "the body"));
+        match error.hint() {
+            None => failure,
+            Some(hint) => failure.with("hint", &hint.replace(path, "the body")),
+        }
+    }
+
+    /// The same with a field more.
+    fn with(mut self, name: &str, value: &str) -> Self {
+        self.text.truncate(self.text.trim_end().len() - 2);
+        let _ = write!(self.text, ",\"{name}\":");
+        json::write_text(&mut self.text, value);
+        self.text.push_str("}}\n");
+        self
     }
 
     /// The object.

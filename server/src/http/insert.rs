@@ -16,7 +16,7 @@ use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use inlay::{Appender, ColumnSource, QueryResult, Result, sql};
+use inlay::{Appender, ColumnSource, Error, ErrorKind, QueryResult, Result, sql};
 use std::fmt::Write;
 use std::io::Read;
 use std::sync::Arc;
@@ -164,8 +164,52 @@ fn carry_out(call: &Call, table: &str, form: Form, asked: &Asked, path: &str) ->
     let source = source_of(call, form, asked, path, &appender)?;
     // The place of the body is the server's own: the role is asked for the INSERT alone.
     let body = call.connection.query_unasked(&format!("FROM {source}"), host)?;
-    appender.append(Arc::new(rows_of(&body)?), host)?;
+    let appended = appender.append(Arc::new(rows_of(&body)?), host);
+    appended.map_err(|error| located(call, error, asked, &source, &appender))?;
     Ok(appender.appended_rows())
+}
+
+/// An error of a text that is no value of its column, with the row and the column; any other as it is.
+fn located(call: &Call, error: Error, asked: &Asked, source: &str, table: &Appender) -> Error {
+    if !matches!(error.kind(), ErrorKind::InvalidCast | ErrorKind::OutOfRange) {
+        return error;
+    }
+    let Ok(columns) = described(call, &format!("FROM {source}")) else { return error };
+    let mut first: Option<(i128, String)> = None;
+    for (at, (name, ty)) in columns.iter().enumerate() {
+        let target = match (asked.columns.get(at), asked.has_header) {
+            (Some(said), _) => said,
+            (None, Some(false)) => table.names().get(at).unwrap_or(name),
+            (None, _) => name,
+        };
+        let known = table.names().iter().position(|known| known.eq_ignore_ascii_case(target));
+        let Some(known) = known.filter(|_| ty == "VARCHAR") else { continue };
+        let query = format!(
+            "SELECT min(place) FROM (SELECT row_number() OVER () AS place, {} AS told FROM {source}) WHERE told IS NOT NULL AND \
+             TRY_CAST(told AS {}) IS NULL",
+            sql::ident(name),
+            table.types()[known]
+        );
+        let found = call.connection.query_unasked(&query, Some(&call.host));
+        let Some(row) = found.and_then(|found| found.value(0, 0)).ok().and_then(|row| row.as_i128()) else {
+            continue;
+        };
+        if first.as_ref().is_none_or(|(least, _)| row < *least) {
+            first = Some((row, table.names()[known].clone()));
+        }
+    }
+    match first {
+        Some((row, column)) => {
+            let (kind, message) = (error.kind(), error.message());
+            Error::Told {
+                kind,
+                message,
+                hint: Some(format!("row {row} of the body, column \"{column}\"")),
+                detail: None,
+            }
+        }
+        None => error,
+    }
 }
 
 /// The rows of a result, for a statement that takes them.

@@ -179,6 +179,7 @@ async fn is_allowed(State(door): State<Door>, mut request: Request, next: Next) 
         tokio::time::sleep(served.users.tries(address.ip())).await;
     }
     let given = credentials(request.headers());
+    let is_told = given.is_some() || bearer(request.headers()).is_some();
     let is_script = request.headers().get("sec-fetch-dest").is_some_and(|dest| dest == "empty");
     if let Some((name, password)) = given {
         let who = Who(Some(name.clone()));
@@ -201,8 +202,11 @@ async fn is_allowed(State(door): State<Door>, mut request: Request, next: Next) 
             log::event("refused", &[("door", &"http"), ("address", &address), ("code", &"28P01")]);
         }
     }
-    let mut response =
-        Failure::new(StatusCode::UNAUTHORIZED, "28P01", "a name and a password are needed").into_response();
+    let message = match is_told {
+        true => "the name, the password or the token is wrong",
+        false => "a name and a password are needed, or a token: Authorization: Basic or Bearer",
+    };
+    let mut response = Failure::new(StatusCode::UNAUTHORIZED, "28P01", message).into_response();
     // A page asks by itself; the browser would put a window of its own before it.
     if !is_script {
         let how = HeaderValue::from_static("Basic realm=\"inlay\", charset=\"UTF-8\"");

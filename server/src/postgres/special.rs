@@ -50,9 +50,6 @@ pub enum Special {
 
 /// Settings that SHOW is asked for and the engine has not.
 const SHOWN: &[(&str, &str)] = &[
-    ("transaction_isolation", "repeatable read"),
-    ("default_transaction_isolation", "repeatable read"),
-    ("transaction_read_only", "off"),
     ("transaction_deferrable", "off"),
     ("server_version_num", "150000"),
     ("max_identifier_length", "63"),
@@ -91,7 +88,10 @@ impl Special {
             }
             "unlisten" => Some(Self::Nothing("UNLISTEN")),
             "listen" | "notify" => {
-                return Err(Error::unsupported(format!("{first}: there are no notifications")));
+                return Err(Error::Unsupported {
+                    feature: first.to_uppercase(),
+                    alternative: Some("a table holds messages, and its readers ask for new rows".into()),
+                });
             }
             "show" => shown(&mut words),
             "select" => set_config(words.clone()).or_else(|| is_version(&mut words).then_some(Self::Version)),
@@ -220,16 +220,15 @@ fn is_version(words: &mut Words<'_>) -> bool {
 fn shown(words: &mut Words<'_>) -> Option<Special> {
     let name = words.name().ok()?;
     let name = match name.as_str() {
-        "transaction" if words.takes("isolation") && words.takes("level") => {
-            "transaction_isolation".to_string()
-        }
         "session" if words.takes("authorization") => "session_authorization".to_string(),
         _ => name,
     };
     if !words.is_over() {
         return None;
     }
-    let fixed = FIXED.iter().chain(SHOWN).find(|(known, _)| known.eq_ignore_ascii_case(&name));
+    // What a session may set is not fixed.
+    let told = FIXED.iter().filter(|(known, _)| *known != "default_transaction_read_only");
+    let fixed = told.chain(SHOWN).find(|(known, _)| known.eq_ignore_ascii_case(&name));
     fixed.map(|(name, value)| Special::Show(name, value))
 }
 
@@ -468,10 +467,7 @@ mod tests {
         assert!(Special::of("FETCH BACKWARD 1 FROM c").is_err() && Special::of("FETCH -1 FROM c").is_err());
         assert!(Special::of("DECLARE c SCROLL CURSOR FOR SELECT 1").is_err());
         assert!(Special::of("SELECT 1").unwrap().is_none() && Special::of("").unwrap().is_none());
-        assert!(matches!(
-            Special::of("SHOW TRANSACTION ISOLATION LEVEL").unwrap(),
-            Some(Special::Show("transaction_isolation", _))
-        ));
+        assert!(Special::of("SHOW TRANSACTION ISOLATION LEVEL").unwrap().is_none());
         assert!(Special::of("SHOW TimeZone").unwrap().is_none());
     }
 

@@ -76,7 +76,7 @@ fn compressed_bodies_are_read() {
 fn all_rows_go_in_or_none() {
     let server = with_table();
     for (target, kind, body, status, wanted) in [
-        ("t", "text/csv", "a\n1\nx\n", 400, "x"),
+        ("t", "text/csv", "a\n1\nx\n", 400, "row 2 of the body, column"),
         ("t", "text/csv", "a\n1\n1\n", 409, "duplicate key"),
         ("t", "text/csv", "a,e\n1,2\n", 400, "e"),
         ("nothing", "text/csv", "a\n1\n", 404, "nothing"),

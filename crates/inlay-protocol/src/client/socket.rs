@@ -14,7 +14,8 @@ pub(super) fn open(url: &Url) -> Result<(Input, Output, bool)> {
     let failed = |error| WireError::Io { action: "connecting", error };
     match &url.place {
         Place::Tcp(host, port) => {
-            let socket = TcpStream::connect((host.as_str(), *port)).map_err(failed)?;
+            let socket = TcpStream::connect((host.as_str(), *port))
+                .map_err(|error| WireError::Unreachable { place: format!("{host}:{port}"), error })?;
             socket.set_nodelay(true).map_err(failed)?;
             socket.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
             let is_local = socket.peer_addr().is_ok_and(|peer| peer.ip().is_loopback());
@@ -105,6 +106,14 @@ fn explained(url: &Url, error: WireError) -> WireError {
         WireError::Io { action, error } => {
             let cause = error.get_ref().and_then(|cause| cause.downcast_ref::<rustls::Error>());
             if !matches!(cause, Some(InvalidCertificate(_))) {
+                let no_tls = matches!(cause, Some(rustls::Error::InvalidMessage(_)));
+                let error = match no_tls {
+                    true => std::io::Error::new(
+                        error.kind(),
+                        format!("{error}; no TLS is spoken there: ?tls=off does without"),
+                    ),
+                    false => error,
+                };
                 return WireError::Io { action, error };
             }
             let instead = match &url.tls_ca {
@@ -118,6 +127,7 @@ fn explained(url: &Url, error: WireError) -> WireError {
             WireError::Io { action, error }
         }
         error @ (WireError::Malformed { .. }
+        | WireError::Unreachable { .. }
         | WireError::TooLarge { .. }
         | WireError::Refused { .. }
         | WireError::Closed { .. }

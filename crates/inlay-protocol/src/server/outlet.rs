@@ -271,6 +271,7 @@ fn send_all<W: Write>(state: &State, writer: &Writer<W>, next: &Receiver<Leaving
                 }
                 WireError::Malformed { .. }
                 | WireError::Refused { .. }
+                | WireError::Unreachable { .. }
                 | WireError::Io { .. }
                 | WireError::Closed { .. } => {
                     *locked(&state.broken) = Some(error);

@@ -511,6 +511,26 @@ fn a_server_that_is_gone_is_an_error() {
 }
 
 #[test]
+fn who_does_not_find_a_server_is_told_where_it_was_looked_for() {
+    let failed = |port: u16| match Client::connect(&format!("inlay://127.0.0.1:{port}/?tls=off")) {
+        Ok(_) => unreachable!("nobody is there"),
+        Err(error) => error.to_string(),
+    };
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let other = std::thread::spawn(move || {
+        let (mut client, _) = listener.accept().unwrap();
+        let _ = client.read(&mut [0; 64]);
+        client.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").unwrap();
+    });
+    let told = failed(port);
+    assert!(told.contains("HTTP is spoken there") && told.contains("4655"), "{told}");
+    other.join().unwrap();
+    let told = failed(port);
+    assert!(told.contains(&format!("no server answers at 127.0.0.1:{port}")), "{told}");
+}
+
+#[test]
 fn progress_and_notices_arrive() {
     let server = Server::open();
     let client = Client::connect(&format!("inlay://ana@{}/?progress_ms=10", server.address)).unwrap();

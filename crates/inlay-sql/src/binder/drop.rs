@@ -30,6 +30,8 @@ impl Binder<'_> {
             }
         }
         for (object, name) in found {
+            // What depends on it is not the business of who may not drop it.
+            self.ask_owner((&object.database, object.kind, &object.name), name.pos())?;
             match object.kind {
                 Kind::Table => self.drop_table(&object, name, cascade, &mut dropped)?,
                 Kind::Sequence => self.drop_sequence(&object, name, cascade, &mut dropped)?,

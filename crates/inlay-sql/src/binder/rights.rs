@@ -197,7 +197,7 @@ impl Binder<'_> {
     }
 
     /// An error unless an object belongs to who asks.
-    fn ask_owner(&self, (database, kind, key): (&str, ObjectKind, &str), pos: Pos) -> Result<()> {
+    pub(super) fn ask_owner(&self, (database, kind, key): (&str, ObjectKind, &str), pos: Pos) -> Result<()> {
         let Some((rights, _)) = self.asked() else { return Ok(()) };
         let Some(subject) = rights.subject(database, kind, key) else { return Ok(()) };
         let Some((held, asker)) = self.rights_on(database, Some(subject))? else { return Ok(()) };

@@ -35,7 +35,13 @@ impl Context<'_, '_> {
             return Err(self.at(unsupported("FOR, SETTINGS or FORMAT behind a query"), pos));
         }
         if !query.locks.is_empty() {
-            return Err(self.at(unsupported("FOR UPDATE or FOR SHARE"), pos));
+            let error = Error::Unsupported {
+                feature: "FOR UPDATE or FOR SHARE".into(),
+                alternative: Some(
+                    "leave it out: who changes a row that another transaction changed meanwhile gets a conflict (40001) and tries again".into(),
+                ),
+            };
+            return Err(self.at(error, pos));
         }
         if !query.pipe_operators.is_empty() {
             return Err(self.at(unsupported("the pipe operator |>"), pos));

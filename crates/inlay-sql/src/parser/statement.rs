@@ -12,6 +12,12 @@ use sqlparser::ast;
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan};
 
+/// Options of EXPLAIN, with those of PostgreSQL, which an error then names.
+const EXPLAIN_OPTIONS: &[&str] = &[
+    "ANALYSE", "ANALYZE", "BUFFERS", "COSTS", "ENGINE", "FORMAT", "SETTINGS", "SUMMARY", "TIMING", "VERBOSE",
+    "WAL",
+];
+
 impl Reader<'_> {
     /// Reads the statement at the parser's position.
     pub(super) fn statement(&mut self) -> Result<Statement> {
@@ -298,7 +304,7 @@ impl Reader<'_> {
                     }
                     format = ExplainFormat::Cluster;
                 } else if !reader.word("format") {
-                    return reader.syntax("ANALYZE, ENGINE or FORMAT");
+                    return reader.syntax("ANALYZE, ENGINE or FORMAT, which are all options of EXPLAIN");
                 } else if reader.word("json") {
                     format = ExplainFormat::Json;
                 } else if reader.word("text") {
@@ -321,7 +327,7 @@ impl Reader<'_> {
     fn starts_explain_options(&self) -> bool {
         let [first, second] = self.parser.peek_tokens_ref::<2>();
         let is_option = matches!(&second.token, Token::Word(word)
-            if ["ANALYZE", "ENGINE", "FORMAT"].iter().any(|option| word.value.eq_ignore_ascii_case(option)));
+            if EXPLAIN_OPTIONS.iter().any(|option| word.value.eq_ignore_ascii_case(option)));
         first.token == Token::LParen && is_option
     }
 
@@ -370,6 +376,12 @@ impl Reader<'_> {
             if self.word(what) {
                 return Ok(pragma_without_arguments(&format!("show_{what}"), pos));
             }
+        }
+        let pos = self.pos();
+        if self.words(&["transaction", "isolation", "level"]) {
+            return Ok(StatementKind::Show {
+                name: Ident { value: "transaction_isolation".to_string(), pos },
+            });
         }
         Ok(StatementKind::Show { name: self.setting_name()? })
     }

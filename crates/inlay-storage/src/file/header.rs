@@ -215,9 +215,9 @@ pub(super) fn not_ours(bytes: &[u8], path: &str) -> Error {
     let len = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
     let start = &bytes[..len.min(512)];
     let what = if at(0, b"SQLite format 3\0") {
-        "; it looks like an SQLite database"
+        "; it looks like an SQLite database: ATTACH 'file' (TYPE sqlite) reads it, inlay import copies it"
     } else if at(8, b"DUCK") {
-        "; it looks like a DuckDB database"
+        "; it looks like a DuckDB database: EXPORT DATABASE 'folder' (FORMAT parquet) there, IMPORT DATABASE 'folder' here"
     } else if at(0, b"PAR1") {
         "; it looks like a Parquet file: read it with read_parquet"
     } else if at(0, b"ARROW1") {

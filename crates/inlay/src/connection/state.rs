@@ -65,7 +65,7 @@ impl Connection {
     /// # }
     /// ```
     pub fn isolation(&self) -> Result<Option<Isolation>> {
-        self.guarded(|session, _| Ok(session.modes.isolation), None)
+        self.guarded(|session, _| Ok(session.settings.modes.isolation), None)
     }
 
     /// Says how later transactions see each other.
@@ -74,7 +74,7 @@ impl Connection {
         self.database()?.check_here("an isolation level for all transactions", instead)?;
         self.guarded(
             |session, _| {
-                session.modes.isolation = level;
+                session.settings.modes.isolation = level;
                 Ok(())
             },
             None,
@@ -83,7 +83,7 @@ impl Connection {
 
     /// Whether later transactions only read.
     pub fn is_read_only(&self) -> Result<bool> {
-        self.guarded(|session, _| Ok(session.modes.read_only.unwrap_or(false)), None)
+        self.guarded(|session, _| Ok(session.settings.modes.read_only.unwrap_or(false)), None)
     }
 
     /// Says whether later transactions only read.
@@ -92,7 +92,7 @@ impl Connection {
         self.database()?.check_here("a promise to read only", instead)?;
         self.guarded(
             |session, _| {
-                session.modes.read_only = Some(is_read_only);
+                session.settings.modes.read_only = Some(is_read_only);
                 Ok(())
             },
             None,

@@ -38,7 +38,7 @@ pub struct DumpTable {
 pub(crate) fn dump(database: &Database, session: &mut Session, given: Given<'_>) -> Result<Dump> {
     let transactions = match &session.transaction {
         Some(open) => Arc::clone(&open.transactions),
-        None => Arc::new(Transactions::new(session.modes.options()?, &session.names)),
+        None => Arc::new(Transactions::new(session.settings.modes.options()?, &session.names)),
     };
     let mut run = Run { database, session, given, transactions, notes_reads: false, measured: None };
     let current = run.transactions.current(run.database);

@@ -114,7 +114,7 @@ pub(crate) fn for_cluster(
     limits::with(limits, || {
         let transactions = match &session.transaction {
             Some(open) => Arc::clone(&open.transactions),
-            None => Arc::new(Transactions::new(session.modes.options()?, &session.names)),
+            None => Arc::new(Transactions::new(session.settings.modes.options()?, &session.names)),
         };
         let mut run = Run { database, session, given, transactions, notes_reads: false, measured: None };
         run.calling(|run| {

@@ -376,6 +376,25 @@ pub(super) const ENTRIES: &[Entry] = &[
         },
     ),
     of_session(
+        "default_transaction_isolation",
+        "how transactions see each other that do not say: 'serializable', or 'repeatable read' and below, which are snapshots",
+        |_, session| text(isolation_text(session.modes.isolation)),
+        |value, to| {
+            to.session.modes.isolation = value.map(isolation_of).transpose()?;
+            Ok(())
+        },
+    ),
+    of_session(
+        "default_transaction_read_only",
+        "whether transactions that do not say only read",
+        |_, session| Value::Boolean(session.modes.read_only.unwrap_or(false)),
+        |value, to| {
+            let said = value.map(|value| boolean_of("default_transaction_read_only", value));
+            to.session.modes.read_only = said.transpose()?;
+            Ok(())
+        },
+    ),
+    of_session(
         "default_collation",
         "what texts compare by, where they are ordered, grouped or compared without COLLATE, such as 'NOCASE'; '' is byte by byte",
         |_, session| text(session.default_collation.as_deref().unwrap_or_default()),

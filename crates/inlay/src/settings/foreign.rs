@@ -58,7 +58,6 @@ const FOREIGN: &[(&str, &str, Foreign)] = &[
     ("default_table_access_method", "heap", Foreign::Tuning),
     ("default_tablespace", "", Foreign::Tuning),
     ("default_transaction_deferrable", "off", Foreign::Tuning),
-    ("default_transaction_isolation", "repeatable read", Foreign::Tuning),
     ("default_with_oids", "off", Foreign::Only(&["false", "0", "off"])),
     // An error of a statement never ends its transaction.
     (
@@ -184,7 +183,8 @@ const FOREIGN: &[(&str, &str, Foreign)] = &[
     ("temp_file_encryption", "false", Foreign::Only(&["false", "0", "off"])),
     ("temp_store", "default", Foreign::Tuning),
     ("transaction_deferrable", "off", Foreign::Tuning),
-    ("transaction_isolation", "repeatable read", Foreign::Tuning),
+    // What holds is read from the transaction; every level is answered by itself or a stricter one.
+    ("transaction_isolation", "serializable", Foreign::Tuning),
     ("transaction_read_only", "off", Foreign::Only(&["off"])),
     ("transaction_timeout", "0", Foreign::Only(&["0"])),
     ("unique_checks", "1", Foreign::Tuning),

@@ -24,6 +24,7 @@ use inlay_formats::remote::settings::{NETWORK_SETTINGS, is_of_network};
 use inlay_kernels::resolve::Dialect;
 use inlay_kernels::zone::Zone;
 use inlay_sql::binder::DefaultOrder;
+use inlay_sql::plan::statement::TransactionModes;
 use inlay_storage::resident::Residents;
 use inlay_storage::store::{AccessMode, StoreOptions};
 use inlay_types::candidates::Candidates;
@@ -230,6 +231,8 @@ pub struct SessionSettings {
     pub default_order: DefaultOrder,
     /// What texts without a collation of their own compare by.
     pub default_collation: Option<Arc<str>>,
+    /// What BEGIN promises unless it says otherwise.
+    pub modes: TransactionModes,
     /// How long a statement may take.
     pub timeout: Option<Duration>,
     /// What it was told of other systems' settings.
@@ -294,6 +297,11 @@ pub fn set(
         return sandbox::set(value, &[], database, session);
     }
     access.ask(Door::Setting(&name.to_lowercase()))?;
+    if name.eq_ignore_ascii_case("transaction_read_only") {
+        return Err(Error::invalid_argument("transaction_read_only is read, not set").with_hint(
+            "SET TRANSACTION READ ONLY is for the open transaction, default_transaction_read_only for later ones",
+        ));
+    }
     if name.eq_ignore_ascii_case("all") && value.is_none() {
         // The cells stay: who works for the session looks at them.
         let (priority, host) = (session.priority.clone(), session.host.clone());

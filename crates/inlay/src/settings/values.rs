@@ -4,6 +4,7 @@ use super::{PlanCache, THREADS_MAX, machine_memory};
 use inlay_exec::Priority;
 use inlay_kernels::resolve::Dialect;
 use inlay_sql::binder::NullOrder;
+use inlay_sql::plan::statement::Isolation;
 use inlay_storage::wal::Synchronous;
 use inlay_types::{Error, Result, Value};
 use std::time::Duration;
@@ -44,6 +45,31 @@ pub(super) fn profiling_of(value: &Value) -> Result<bool> {
     match value.to_string().to_lowercase().as_str() {
         "json" | "query_tree" | "query_tree_optimizer" | "no_output" => Ok(true),
         _ => boolean_of("enable_profiling", value),
+    }
+}
+
+/// A level by its name in SQL.
+pub(super) fn isolation_of(value: &Value) -> Result<Isolation> {
+    match value.to_string().to_lowercase().as_str() {
+        "serializable" => Ok(Isolation::Serializable),
+        "repeatable read" => Ok(Isolation::RepeatableRead),
+        "snapshot" => Ok(Isolation::Snapshot),
+        "read committed" => Ok(Isolation::ReadCommitted),
+        "read uncommitted" => Ok(Isolation::ReadUncommitted),
+        _ => Err(Error::invalid_argument(format!(
+            "default_transaction_isolation = {value}: expected serializable, repeatable read, snapshot, read committed or read uncommitted"
+        ))),
+    }
+}
+
+/// The name of a level; serializable is the default.
+pub(super) const fn isolation_text(level: Option<Isolation>) -> &'static str {
+    match level {
+        None | Some(Isolation::Serializable) => "serializable",
+        Some(Isolation::RepeatableRead) => "repeatable read",
+        Some(Isolation::Snapshot) => "snapshot",
+        Some(Isolation::ReadCommitted) => "read committed",
+        Some(Isolation::ReadUncommitted) => "read uncommitted",
     }
 }
 

@@ -406,6 +406,11 @@ pub(crate) fn setting(
     match name {
         "schema" => Some(Value::Varchar(transactions.current_schema())),
         "search_path" => Some(Value::Varchar(transactions.search_path_text())),
+        "transaction_isolation" => Some(Value::Varchar(transactions.isolation_text().to_string())),
+        "transaction_read_only" => {
+            let is_read_only = transactions.options().read_only;
+            Some(Value::Varchar(if is_read_only { "on" } else { "off" }.to_string()))
+        }
         name => settings::get(name, database.settings(), session),
     }
 }
