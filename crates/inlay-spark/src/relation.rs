@@ -143,7 +143,10 @@ impl Writer<'_> {
 
     fn operator(&mut self, plan: &Plan) -> Select {
         match plan {
-            Plan::Scan { table, columns, filters, row_id } => {
+            Plan::Scan { table, columns, fields, filters, row_id } => {
+                if !fields.is_empty() {
+                    self.refuse("a field of a stored struct as a column", Place::default());
+                }
                 if row_id.is_some() {
                     self.refuse("rowid, which is a place in Inlay's own table", Place::default());
                 }

@@ -313,6 +313,11 @@ impl<'a> ByteReader<'a> {
         self.bytes.len()
     }
 
+    /// The next byte, which stays.
+    pub fn peek(&self) -> Option<u8> {
+        self.bytes.first().copied()
+    }
+
     /// Fails unless everything was taken.
     pub fn expect_end(&self) -> Result<()> {
         if self.bytes.is_empty() { Ok(()) } else { Err(Error::corrupt("bytes behind the last field")) }

@@ -11,7 +11,7 @@ use crate::home::{Home, Stored};
 use crate::hyperloglog::HyperLogLog;
 use crate::predicate::{Prune, SegmentPredicate};
 use crate::resident::{Form, KeptForms};
-use crate::segment::{Segment, SegmentMeta};
+use crate::segment::{FieldMeta, Segment, SegmentMeta};
 use crate::value_sets::ValueSets;
 use crate::zone_map::ZoneMap;
 use inlay_types::{Error, LogicalType, MemoryBudget, Result, Value};
@@ -206,8 +206,23 @@ impl Column {
     pub fn prune(&self, predicate: &SegmentPredicate) -> Prune {
         match self.segment.try_lock().and_then(|slot| slot.clone()) {
             Some(segment) => segment.prune(predicate),
-            None => prune(&self.meta, predicate),
+            None => prune(&self.meta.zone_map, predicate),
         }
+    }
+
+    /// The same of a field of structs, by the positions that lead to it.
+    pub fn prune_field(&self, path: &[usize], predicate: &SegmentPredicate) -> Prune {
+        let segment = self.segment.try_lock().and_then(|slot| slot.clone());
+        if let Some(field) = segment.as_ref().and_then(|segment| segment.stored_field(path)) {
+            return field.prune(predicate);
+        }
+        let mut known = &self.meta.fields;
+        let mut found: Option<&FieldMeta> = None;
+        for index in path {
+            let Some(field) = known.get(*index) else { return Prune::Some };
+            (known, found) = (&field.fields, Some(field));
+        }
+        found.map_or(Prune::Some, |field| prune(&field.zone_map, predicate))
     }
 
     /// The values as hosts were given them.
@@ -235,7 +250,7 @@ impl Column {
         if let Some(sketch) = self.sketch.get() {
             return Ok(Arc::clone(sketch));
         }
-        let sketch = Arc::new(self.segment()?.sketch().clone());
+        let sketch = Arc::new(self.segment()?.sketch()?.clone());
         Ok(Arc::clone(self.sketch.get_or_init(|| sketch)))
     }
 
@@ -244,7 +259,7 @@ impl Column {
         if let Some(known) = self.ascends.get() {
             return Ok(*known);
         }
-        let found = self.segment()?.ascends();
+        let found = self.segment()?.ascends()?;
         Ok(*self.ascends.get_or_init(|| found))
     }
 
@@ -389,8 +404,7 @@ impl Column {
 }
 
 /// What the zone map of a segment says of a predicate.
-fn prune(meta: &SegmentMeta, predicate: &SegmentPredicate) -> Prune {
-    let zone = &meta.zone_map;
+fn prune(zone: &ZoneMap, predicate: &SegmentPredicate) -> Prune {
     match predicate {
         SegmentPredicate::IsNull if !zone.has_null => return Prune::None,
         SegmentPredicate::IsNull if !zone.has_value => return Prune::All,

@@ -56,7 +56,7 @@ pub use row_set::{RowSet, RowSetBuilder};
 pub use schema::{
     Check, ColumnSchema, Deferral, ForeignKey, IndexedExpression, Origin, ReferenceAction, TableSchema,
 };
-pub use segment::{PreparedPredicate, Segment, SegmentMeta};
+pub use segment::{FieldMeta, PreparedPredicate, Segment, SegmentMeta};
 pub use statistics::{ColumnStatistics, TableStatistics};
 pub use table::{Table, TableSnapshot};
 pub use value_sets::ValueSets;

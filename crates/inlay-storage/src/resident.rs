@@ -311,7 +311,7 @@ impl Residents {
             }
         }
         let segment = column.segment_to_scan()?;
-        let values = segment.scan(0, column.len());
+        let values = segment.scan(0, column.len())?;
         let flat = match convert(&values)? {
             PreparedColumn::Flat(flat) if !(segment.is_plain() && flat.shares_values_with(&values)) => flat,
             other => return Ok(other),
@@ -501,7 +501,7 @@ pub fn convert(column: &Column, form: HostForm, rows: Range<usize>, target: &mut
     let mut values = Vector::empty(column.logical_type());
     // Vector by vector, so that what is decoded is written on before it leaves the cache.
     for (index, target) in target.chunks_mut(VECTOR_SIZE * width).enumerate() {
-        segment.scan_into(rows.start + index * VECTOR_SIZE, target.len() / width, &mut values);
+        segment.scan_into(rows.start + index * VECTOR_SIZE, target.len() / width, &mut values)?;
         host::write(&values, form, target);
     }
     Ok(())

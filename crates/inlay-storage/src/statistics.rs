@@ -196,7 +196,7 @@ fn draw_sample(snapshot: &TableSnapshot, schema: &TableSchema) -> Result<Batch> 
         schema.columns.iter().map(|c| VectorBuilder::new(c.ty.clone(), positions.len())).collect();
     each_group(&positions, snapshot, |group, rows| {
         for (index, builder) in builders.iter_mut().enumerate() {
-            append_short(builder, &group.segment(index)?.gather(rows));
+            append_short(builder, &group.segment(index)?.gather(rows)?);
         }
         Ok(())
     })?;
@@ -210,7 +210,7 @@ fn string_bytes(positions: &[u64], snapshot: &TableSnapshot, schema: &TableSchem
     let mut bytes = 0;
     each_group(positions, snapshot, |group, rows| {
         for index in &strings {
-            let values = group.segment(*index)?.gather(rows).flatten();
+            let values = group.segment(*index)?.gather(rows)?.flatten();
             bytes += values.views().iter().map(View::len).sum::<usize>();
         }
         Ok(())

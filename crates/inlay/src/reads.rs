@@ -6,7 +6,7 @@
 
 use inlay_exec::expression::{Filter, Layout};
 use inlay_sql::plan::statement::Query;
-use inlay_sql::plan::{ColumnId, Expr, Plan, ScanColumn};
+use inlay_sql::plan::{ColumnId, Expr, Plan, ScanColumn, ScanField};
 use inlay_storage::Table;
 use inlay_storage::store::{Object, RowPredicate, Transaction};
 use inlay_types::{Batch, Result, VECTOR_SIZE};
@@ -18,10 +18,10 @@ pub(crate) fn note(query: &Query, transactions: &[Arc<Transaction>]) -> Result<(
 }
 
 fn note_plan(plan: &Plan, transactions: &[Arc<Transaction>]) -> Result<()> {
-    if let Plan::Scan { table, columns, filters, .. } = plan
+    if let Plan::Scan { table, columns, fields, filters, .. } = plan
         && let Some(transaction) = owner(&table.table, transactions)
     {
-        transaction.record_read(table.table.id(), predicate(columns, filters)?);
+        transaction.record_read(table.table.id(), predicate(columns, fields, filters)?);
     }
     plan.inputs().into_iter().try_for_each(|input| note_plan(input, transactions))
 }
@@ -34,16 +34,25 @@ fn owner<'a>(table: &Arc<Table>, transactions: &'a [Arc<Transaction>]) -> Option
     })
 }
 
-fn predicate(columns: &[ScanColumn], filters: &[Expr]) -> Result<Option<Arc<dyn RowPredicate>>> {
+fn predicate(
+    columns: &[ScanColumn],
+    fields: &[ScanField],
+    filters: &[Expr],
+) -> Result<Option<Arc<dyn RowPredicate>>> {
     // Commit calls no function of the host: without its condition a conflict is more likely, no more.
-    let filters: Vec<Expr> = filters.iter().filter(|filter| !filter.calls_external()).cloned().collect();
+    let mut filters: Vec<Expr> = filters.iter().filter(|filter| !filter.calls_external()).cloned().collect();
+    // Rows are looked at as a whole.
+    let of_structs = fields.iter().map(|field| (field.id, field.expr.clone())).collect();
+    filters.iter_mut().for_each(|filter| filter.substitute(&of_structs));
     if filters.is_empty() {
         return Ok(None);
     }
     let mut used: Vec<ColumnId> = filters.iter().flat_map(Expr::columns).collect();
     used.sort_unstable();
     used.dedup();
-    let position = |id: &ColumnId| columns.iter().find(|column| column.id == *id).map(|column| column.index);
+    let stored = columns.iter().map(|column| (column.id, column.index));
+    let stored = stored.chain(fields.iter().map(|field| (field.source, field.index)));
+    let position = |id: &ColumnId| stored.clone().find(|(known, _)| known == id).map(|(_, index)| index);
     let Some(positions) = used.iter().map(position).collect::<Option<Vec<usize>>>() else { return Ok(None) };
     let filter = Filter::compile(&filters, &Layout(used))?;
     Ok(Some(Arc::new(Condition { filter, positions })))

@@ -160,7 +160,7 @@ impl TableRows {
     pub fn part_of(&self, index: usize, group: usize, rows: Range<usize>) -> Result<Vector> {
         let snapshot = self.snapshot()?;
         let segment = snapshot.row_groups()[group].segment_to_scan(self.columns[index])?;
-        Ok(segment.scan(rows.start, rows.len()))
+        segment.scan(rows.start, rows.len())
     }
 
     /// One column of rows of one row group for Arrow; that of all its rows is converted only once if there is room.
@@ -350,7 +350,9 @@ struct Scan<'a> {
 
 fn scan_of(plan: &Plan) -> Option<Scan<'_>> {
     match plan {
-        Plan::Scan { table, columns, filters, row_id: None } if filters.is_empty() => {
+        Plan::Scan { table, columns, fields, filters, row_id: None }
+            if fields.is_empty() && filters.is_empty() =>
+        {
             Some(Scan { table: &table.table, columns, range: 0..usize::MAX })
         }
         Plan::Project { input, items }

@@ -251,7 +251,7 @@ fn count_values(sets: &ValueSets, rows: &Places, counts: &mut Counts) -> Result<
             found.push(i64::from(rows));
         }
     }
-    counts.append(&sets.values().take(&numbers), &found);
+    counts.append(&sets.values()?.take(&numbers), &found);
     let nulls = count(sets.nulls())?;
     if nulls > 0 { counts.push(&[Value::Null], i64::from(nulls)) } else { Ok(()) }
 }

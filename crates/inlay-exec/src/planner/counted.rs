@@ -41,8 +41,9 @@ impl Planner<'_> {
     /// The aggregation by indexes by value, if they can and most row groups have sets.
     pub(super) fn lower_counted(&mut self, node: NodeNumber, plan: &Plan) -> Result<Option<Fragment>> {
         let Plan::Aggregate { input, groups, aggregates } = plan else { return Ok(None) };
-        let Plan::Scan { table, columns, filters, row_id: None } = &**input else { return Ok(None) };
+        let Plan::Scan { table, columns, fields, filters, row_id: None } = &**input else { return Ok(None) };
         if !self.context.by_value
+            || !fields.is_empty()
             || filters.iter().any(Expr::calls_external)
             || columns.iter().any(|column| column.key_at.is_some())
         {
@@ -128,6 +129,7 @@ impl Planner<'_> {
             table: Arc::clone(&table.table),
             snapshot,
             columns: shape.values.iter().map(|column| column.index).collect(),
+            fields: Vec::new(),
             row_ids: false,
             column_filters,
             dynamic_filters: Vec::new(),

@@ -5,11 +5,11 @@ use crate::expression::{Filter, Layout, Program};
 use crate::operator::aggregate::KeyDomain;
 use crate::operator::source_scan::{SourceHints, TableSourceScan};
 use crate::operator::table_scan::{
-    ByValue, ScanSlot, TableScan, TableScanOptions, condition_of, split_filters,
+    ByValue, FieldSource, ScanSlot, TableScan, TableScanOptions, condition_of, split_filters,
 };
 use crate::operator::values::Values;
 use inlay_catalog::{SourceFilter, TableEntry, TableSource};
-use inlay_sql::plan::{ColumnId, Expr, ScanColumn};
+use inlay_sql::plan::{ColumnId, Expr, ScanColumn, ScanField};
 use inlay_storage::SegmentPredicate;
 use inlay_types::{Batch, Error, Result, Value, VectorBuilder};
 use std::sync::Arc;
@@ -20,16 +20,20 @@ impl Planner<'_> {
         &mut self,
         node: NodeNumber,
         table: &Arc<TableEntry>,
-        columns: &[ScanColumn],
+        (columns, fields): (&[ScanColumn], &[ScanField]),
         filters: &[Expr],
         row_id: Option<ColumnId>,
         needed: &Needed,
         incoming: &[Incoming],
     ) -> Result<Fragment> {
-        let position = |id: ColumnId| {
-            let found = columns.iter().find(|c| c.id == id);
-            found.map(|c| c.index).ok_or_else(|| Error::internal(format!("column {id} is not of this scan")))
+        // Fields are numbered behind the columns of the table.
+        let width = table.table.schema().columns.len();
+        let find = |id: ColumnId| {
+            let column = columns.iter().find(|c| c.id == id).map(|c| c.index);
+            column.or_else(|| fields.iter().position(|f| f.id == id).map(|place| width + place))
         };
+        let position =
+            |id| find(id).ok_or_else(|| Error::internal(format!("column {id} is not of this scan")));
         let snapshot = table.table.snapshot();
         for column in columns {
             let is_key = match column.key_at {
@@ -64,14 +68,15 @@ impl Planner<'_> {
         let mut residual_ids: Vec<ColumnId> = split.residual.iter().flat_map(Expr::columns).collect();
         residual_ids.sort_unstable();
         residual_ids.dedup();
-        let wanted: Vec<ScanColumn> = columns.iter().copied().filter(|c| needed.contains(&c.id)).collect();
+        let handed = columns.iter().map(|c| c.id).chain(fields.iter().map(|f| f.id));
+        let wanted: Vec<ColumnId> = handed.filter(|id| needed.contains(id)).collect();
         let row_id = row_id.filter(|id| needed.contains(id));
         let mut dynamic_filters = Vec::new();
         for filter in incoming {
-            if let Some(column) = columns.iter().find(|c| c.id == filter.column) {
+            if let Some(column) = find(filter.column) {
                 filter.attached.set(true);
                 dynamic_filters.push(ScanSlot {
-                    column: column.index,
+                    column,
                     filter: filter.filter.clone(),
                     required: filter.required,
                 });
@@ -81,7 +86,11 @@ impl Planner<'_> {
         let options = TableScanOptions {
             table: Arc::clone(&table.table),
             snapshot,
-            columns: wanted.iter().map(|c| c.index).collect(),
+            columns: wanted.iter().map(|id| position(*id)).collect::<Result<_>>()?,
+            fields: fields
+                .iter()
+                .map(|f| FieldSource { column: f.index, path: Arc::clone(&f.path), ty: f.expr.ty() })
+                .collect(),
             row_ids: row_id.is_some(),
             column_filters: split
                 .columns
@@ -94,7 +103,7 @@ impl Planner<'_> {
             by_value,
             groups: None,
         };
-        let output = wanted.iter().map(|c| c.id).chain(row_id).collect();
+        let output = wanted.into_iter().chain(row_id).collect();
         Ok(Fragment::new(Arc::new(TableScan::new(options)), output, node))
     }
 

@@ -254,10 +254,11 @@ impl<'a> Planner<'a> {
         let wanted = self.rows_wanted.take();
         let any_order = std::mem::take(&mut self.any_order);
         match plan {
-            Plan::Scan { table, columns, filters, row_id } => {
+            Plan::Scan { table, columns, fields, filters, row_id } => {
                 let (dear, cheap) = split_external(filters);
                 let needed = &*with_external(needed, &dear);
-                let fragment = self.lower_scan(node, table, columns, &cheap, *row_id, needed, incoming)?;
+                let fragment =
+                    self.lower_scan(node, table, (columns, fields), &cheap, *row_id, needed, incoming)?;
                 if dear.is_empty() { Ok(fragment) } else { self.filter(fragment, &dear, node) }
             }
             Plan::Source { source, columns, filters } => {

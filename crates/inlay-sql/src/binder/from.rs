@@ -224,7 +224,8 @@ impl Binder<'_> {
             names.push((column.name.clone(), id));
         }
         self.note_indexed(entry.table.schema(), &columns);
-        (Plan::Scan { table: Arc::clone(entry), columns, filters: Vec::new(), row_id }, names)
+        let (table, fields, filters) = (Arc::clone(entry), Vec::new(), Vec::new());
+        (Plan::Scan { table, columns, fields, filters, row_id }, names)
     }
 
     /// Anything else that can be scanned.

@@ -66,7 +66,7 @@ fn collect(plan: &Plan, made: &mut HashSet<ColumnId>, read: &mut HashSet<ColumnI
     plan.expressions().into_iter().for_each(|expr| expr.collect_columns(&mut ids));
     read.extend(ids);
     match plan {
-        Plan::Scan { columns, row_id, .. } => made.extend(columns.iter().map(|c| c.id).chain(*row_id)),
+        Plan::Scan { .. } => made.extend(plan.output()),
         Plan::Source { columns, .. } => made.extend(columns.iter().map(|c| c.id)),
         Plan::Values { columns, .. } => made.extend(columns),
         Plan::SetOp { columns, left_columns, right_columns, .. } => {

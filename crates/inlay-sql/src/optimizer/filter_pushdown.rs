@@ -147,13 +147,14 @@ impl PushDown<'_> {
                     Box::new(self.push(*definition, conjuncts_of(wanted.into_iter().collect()))?);
                 Ok(Plan::With { id, definition, body })
             }
-            Plan::Scan { table, columns, filters, row_id } => {
-                let own: ColumnSet = columns.iter().map(|c| c.id).collect();
+            Plan::Scan { table, columns, fields, filters, row_id } => {
+                let handed = columns.iter().map(|c| c.id).chain(fields.iter().map(|f| f.id));
+                let own: ColumnSet = handed.clone().collect();
                 indexed::use_columns(&self.indexed, &own, &mut predicates);
                 let (filters, above) = self.scan_filters(filters, predicates, &own);
                 Ok(match filters {
-                    Some(filters) => Plan::Scan { table, columns, filters, row_id }.filter(above),
-                    None => empty_relation(columns.iter().map(|c| c.id).chain(row_id).collect()),
+                    None => empty_relation(handed.chain(row_id).collect()),
+                    Some(filters) => Plan::Scan { table, columns, fields, filters, row_id }.filter(above),
                 })
             }
             Plan::Source { source, columns, filters } => {

@@ -7,6 +7,7 @@
 //! ```text
 //! simplify -> inline shared plans -> push filters -> unnest -> push filters -> share equal subplans -> prune
 //!          -> find keys -> group by keys -> order joins -> aggregate early -> bound exists -> limits -> choose groups -> prune -> estimate
+//!          -> name fields
 //! ```
 //! The optimizer reads no rows but those of the tables' samples. Called by the facade between binder and executor.
 
@@ -40,6 +41,7 @@ mod shared_plans;
 mod shifted_sums;
 mod simplify;
 mod statistics;
+mod stored_fields;
 mod unnest;
 
 #[cfg(test)]
@@ -148,6 +150,8 @@ fn passes(query: Query, context: &mut OptimizerContext<'_>) -> Result<Query> {
     plan = prune_columns::run(plan, output.iter().map(|(id, _)| *id));
     passed("prune again", &plan, &columns, &output)?;
     let estimates = estimate::run(&plan, &mut estimator);
+    stored_fields::run(&mut plan, &mut columns, output.iter().map(|(id, _)| *id));
+    passed("name fields", &plan, &columns, &output)?;
     Ok(Query { plan, columns, output, estimates })
 }
 

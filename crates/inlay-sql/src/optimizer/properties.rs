@@ -22,7 +22,7 @@ fn collect_made(plan: &Plan, made: &mut ColumnSet) {
         made.insert(id);
     };
     match plan {
-        Plan::Scan { columns, row_id, .. } => columns.iter().map(|c| c.id).chain(*row_id).for_each(&mut add),
+        Plan::Scan { .. } => plan.output().into_iter().for_each(&mut add),
         Plan::Source { columns, .. } => columns.iter().map(|c| c.id).for_each(&mut add),
         Plan::Values { columns, .. } | Plan::SetOp { columns, .. } | Plan::Recursive { columns, .. } => {
             columns.iter().copied().for_each(&mut add)
@@ -190,7 +190,7 @@ pub fn is_never_null(expr: &Expr, not_null: &ColumnSet) -> bool {
 /// Output columns that are never NULL.
 pub fn not_null_columns(plan: &Plan) -> ColumnSet {
     match plan {
-        Plan::Scan { table, columns, filters, row_id } => {
+        Plan::Scan { table, columns, filters, row_id, .. } => {
             let schema = table.table.schema();
             let is_full = |c: &&ScanColumn| schema.columns[c.index].not_null || c.full_at.is_some();
             let full = columns.iter().filter(is_full).map(|c| c.id);
@@ -289,7 +289,7 @@ pub fn not_null_columns(plan: &Plan) -> ColumnSet {
 /// among them says: at most one row.
 pub fn keys(plan: &Plan) -> Vec<ColumnSet> {
     match plan {
-        Plan::Scan { table, columns, row_id, filters } => {
+        Plan::Scan { table, columns, row_id, filters, .. } => {
             let schema = table.table.schema();
             let id_of = |index: usize| columns.iter().find(|c| c.index == index).map(|c| c.id);
             let usable = |key: &Vec<usize>| key.iter().all(|i| schema.columns[*i].not_null);

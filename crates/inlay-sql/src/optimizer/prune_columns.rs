@@ -32,10 +32,11 @@ fn prune_operator(plan: &mut Plan, required: &ColumnSet, shared: &mut HashMap<Sh
         return prune(plan, required, shared);
     }
     match plan {
-        Plan::Scan { columns, filters, row_id, .. } => {
+        Plan::Scan { columns, fields, filters, row_id, .. } => {
             let mut needed = required.clone();
             filters.iter().for_each(|f| needed.add_expr(f));
             columns.retain(|c| needed.contains(c.id) || c.full_at.is_some());
+            fields.retain(|f| needed.contains(f.id));
             *row_id = row_id.filter(|id| required.contains(*id));
         }
         Plan::Source { columns, filters, .. } => {

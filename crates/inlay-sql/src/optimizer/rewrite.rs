@@ -88,8 +88,9 @@ pub fn rename_columns(plan: &mut Plan, map: &HashMap<ColumnId, ColumnId>) {
         }
     };
     match plan {
-        Plan::Scan { columns, row_id, .. } => {
+        Plan::Scan { columns, fields, row_id, .. } => {
             columns.iter_mut().for_each(|c| new(&mut c.id));
+            fields.iter_mut().for_each(|f| new(&mut f.id));
             row_id.iter_mut().for_each(new);
         }
         Plan::Source { columns, .. } => columns.iter_mut().for_each(|c| new(&mut c.id)),

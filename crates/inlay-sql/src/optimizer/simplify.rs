@@ -386,19 +386,21 @@ fn field_of_pack(expr: Expr) -> Expr {
         return expr;
     }
     let LogicalType::Struct(fields) = &maker.return_type else { return expr };
-    let index = match literal(key) {
-        Some(Value::Varchar(name)) => fields
-            .iter()
-            .position(|field| *field.name == **name)
-            .or_else(|| fields.iter().position(|field| field.name.eq_ignore_ascii_case(name))),
-        Some(position) => {
-            let position = position.as_i128().and_then(|position| position.checked_sub(1));
-            position.and_then(|position| usize::try_from(position).ok())
-        }
-        None => None,
-    };
+    let index = field_position(fields, key);
     let part = index.and_then(|index| parts.get(index)).filter(|part| part.ty() == function.return_type);
     part.cloned().unwrap_or(expr)
+}
+
+/// The place of the field that a name, or a position from 1, stands for.
+pub(super) fn field_position(fields: &[inlay_types::logical_type::Field], key: &Expr) -> Option<usize> {
+    let place = match literal(key)? {
+        Value::Varchar(name) => fields
+            .iter()
+            .position(|field| *field.name == **name)
+            .or_else(|| fields.iter().position(|field| field.name.eq_ignore_ascii_case(name)))?,
+        position => usize::try_from(position.as_i128()?.checked_sub(1)?).ok()?,
+    };
+    (place < fields.len()).then_some(place)
 }
 
 /// `x LIKE 'abc%'` as `x >= 'abc' AND x < 'abd'`, and `x LIKE 'abc'` as `x = 'abc'`.

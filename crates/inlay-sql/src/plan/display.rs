@@ -198,8 +198,8 @@ impl<'a> Printer<'a> {
     /// Operators without an input.
     fn describe_leaf(&self, plan: &Plan, details: &mut Details) -> String {
         match plan {
-            Plan::Scan { table, columns, filters, row_id } => {
-                details.push(("columns", self.names(columns.iter().map(|c| c.id).chain(*row_id))));
+            Plan::Scan { table, columns, filters, .. } => {
+                details.push(("columns", self.names(plan.output().into_iter())));
                 let full = columns.iter().filter(|c| c.full_at.is_some()).map(|c| c.id);
                 if full.clone().next().is_some() {
                     details.push(("without NULL", self.names(full)));

@@ -219,6 +219,21 @@ pub struct ScanColumn {
     pub full_at: Option<u64>,
 }
 
+/// A field of a struct that is read from a table instead of the struct.
+#[derive(Clone, Debug)]
+pub struct ScanField {
+    /// The column in this query.
+    pub id: ColumnId,
+    /// The position of the struct in the table.
+    pub index: usize,
+    /// The positions of the fields that lead to it, from the struct on.
+    pub path: Arc<[usize]>,
+    /// The column that the struct is or would be.
+    pub source: ColumnId,
+    /// The field as an expression over `source`.
+    pub expr: Expr,
+}
+
 /// Which set operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SetOpKind {
@@ -281,7 +296,9 @@ pub enum Plan {
         table: Arc<TableEntry>,
         /// The columns read, in output order.
         columns: Vec<ScanColumn>,
-        /// Conjuncts over `columns`, evaluated while scanning.
+        /// The fields of structs read, behind them.
+        fields: Vec<ScanField>,
+        /// Conjuncts over both, evaluated while scanning.
         filters: Vec<Expr>,
         /// If wanted, a BIGINT column that identifies the row for DELETE and UPDATE.
         row_id: Option<ColumnId>,
@@ -529,7 +546,9 @@ impl Plan {
     /// The columns that this operator hands on, in order.
     pub fn output(&self) -> Vec<ColumnId> {
         match self {
-            Self::Scan { columns, row_id, .. } => columns.iter().map(|c| c.id).chain(*row_id).collect(),
+            Self::Scan { columns, fields, row_id, .. } => {
+                columns.iter().map(|c| c.id).chain(fields.iter().map(|f| f.id)).chain(*row_id).collect()
+            }
             Self::Source { columns, .. } => columns.iter().map(|c| c.id).collect(),
             Self::Values { columns, .. } | Self::SetOp { columns, .. } | Self::Recursive { columns, .. } => {
                 columns.clone()

@@ -105,12 +105,21 @@ impl Verify<'_> {
     /// What holds of one operator besides its expressions.
     fn operator(&mut self, plan: &Plan, read: &Set) -> Checked {
         match plan {
-            Plan::Scan { table, columns, filters, row_id } => {
+            Plan::Scan { table, columns, fields, filters, row_id } => {
                 let schema = table.table.schema();
                 for column in columns {
                     let stored = schema.columns.get(column.index);
                     let stored = stored.ok_or_else(|| format!("there is no column {}", column.index))?;
                     self.make(column.id, &stored.ty)?;
+                }
+                for field in fields {
+                    let stored = schema.columns.get(field.index).map(|column| &column.ty);
+                    let within = |ty: Option<LogicalType>, position: &usize| {
+                        let Some(LogicalType::Struct(fields)) = ty else { return None };
+                        fields.get(*position).map(|field| field.ty.clone())
+                    };
+                    let ty = field.path.iter().fold(stored.cloned(), within);
+                    self.make(field.id, &ty.ok_or("there is no such field")?)?;
                 }
                 row_id.iter().try_for_each(|id| self.make(*id, &LogicalType::BigInt))?;
                 conditions(filters)

@@ -18,8 +18,12 @@ pub(super) const HEADERS_SIZE: usize = 2 * BLOCK_SIZE as usize;
 /// The format that is written, unless the database has something that came later. Older ones are read, and a file that is
 /// opened for writing gets this one.
 pub const FORMAT_VERSION: u32 = 2;
-/// The newest format: all is as in [`FORMAT_VERSION`], and there may be more kinds of objects.
-pub const FORMAT_VERSION_MAX: u32 = 3;
+/// As [`FORMAT_VERSION`], with bitmap indexes.
+pub const FORMAT_VERSION_BITMAP: u32 = 3;
+/// As [`FORMAT_VERSION_BITMAP`], with structs that are stored by their fields.
+pub const FORMAT_VERSION_FIELDS: u32 = 4;
+/// The newest format.
+pub const FORMAT_VERSION_MAX: u32 = FORMAT_VERSION_FIELDS;
 /// The first format there was, which is still read.
 const FORMAT_VERSION_MIN: u32 = 1;
 const MAGIC: [u8; 16] = *b"Inlay database\n\0";

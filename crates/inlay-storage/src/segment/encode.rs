@@ -1,9 +1,10 @@
 //! Chooses an encoding for a column and applies it.
 //!
-//! In this order: a constant if all rows agree; runs if they are long; frame of reference if offsets are narrower than the values; a
+//! In this order: a constant if all rows agree; fields of structs; runs if they are long; frame of reference if offsets are narrower than the values; a
 //! dictionary if distinct values are few; else plain. What a dictionary would save is tried on a sample first.
 
 use super::distinct::{DISTINCT_NUMBERS_MAX, NumberTable, StringTable};
+use super::fields::Fields;
 use super::meta::{lower_bound, upper_bound};
 use super::order::{FloatKey, KeyRange, code_zones, float_zones, vector_ranges};
 use super::runs::Runs;
@@ -46,6 +47,22 @@ struct Encoded {
 }
 
 pub(super) fn encode(column: &Vector, effort: Effort, budget: &MemoryBudget) -> Result<Segment> {
+    let segment = encoded(column, effort, budget)?;
+    match (&segment.encoding, effort) {
+        (_, Effort::Plain) => {}
+        // Rows are not packed again for it.
+        (Encoding::Fields(_), _) => {
+            let _ = segment.sketch.set(super::sketch::of_rows(&column.flatten()));
+        }
+        (_, Effort::Best | Effort::BestShared) => {
+            segment.sketch()?;
+        }
+    }
+    Ok(segment)
+}
+
+/// As [`encode`], without a sketch.
+pub(super) fn encoded(column: &Vector, effort: Effort, budget: &MemoryBudget) -> Result<Segment> {
     let ty = column.logical_type();
     let (len, null_count) = (column.len(), column.null_count());
     let mut validity = None;
@@ -59,11 +76,18 @@ pub(super) fn encode(column: &Vector, effort: Effort, budget: &MemoryBudget) -> 
         constant(column.get(0), ty.clone(), len)?
     } else {
         validity = column.validity().filter(|_| null_count > 0).map(|v| exact_bitmap(v, len));
-        let coded = match effort {
+        let known = match effort {
             Effort::Plain => None,
-            Effort::Best | Effort::BestShared => coded(column, validity.as_ref(), budget)?,
+            Effort::Best | Effort::BestShared => match Fields::of(column, budget)? {
+                Some(fields) => Some(Encoded {
+                    encoding: Encoding::Fields(fields),
+                    range: None,
+                    vector_zones: Vec::new(),
+                }),
+                None => coded(column, validity.as_ref(), budget)?,
+            },
         };
-        let encoded = match coded {
+        let encoded = match known {
             Some(encoded) => encoded,
             None => {
                 let flat = column.flatten();
@@ -99,9 +123,6 @@ pub(super) fn encode(column: &Vector, effort: Effort, budget: &MemoryBudget) -> 
         reservation: budget.reserve(0)?,
     };
     segment.reserve_exactly()?;
-    if effort != Effort::Plain {
-        segment.sketch();
-    }
     Ok(segment)
 }
 

@@ -265,7 +265,7 @@ impl Segment {
                     with_lanes!(words.lanes, lanes => test_bloom(filter, words.of_lane, lanes, target))
                 }
                 None => target.all(|rows, out| {
-                    let hashes = hashes(&self.gather(rows));
+                    let hashes = hashes(&self.gather(rows)?);
                     out.extend(
                         rows.iter()
                             .zip(hashes)
@@ -279,7 +279,7 @@ impl Segment {
                 let mut kept = Vec::new();
                 for rows in rows.chunks(VECTOR_SIZE) {
                     kept.clear();
-                    generic.select(&self.gather(rows), &mut kept)?;
+                    generic.select(&self.gather(rows)?, &mut kept)?;
                     out.extend(kept.iter().map(|position| rows[*position as usize]));
                 }
                 Ok(())

@@ -6,6 +6,7 @@
 //! body:    plain       the values (see below)
 //!          constant    the value, option
 //!          dictionary  number of values | values | code of each row as integers
+//!          fields      number of fields | of each the size of an image, and the image
 //!          runs        number of runs | their lengths as integers | size of an image | image of their values
 //!          frame       base i128 | bytes per offset u8 | offset of each row as integers
 //! values:  integers and floats as streams of their kind; 128 bits as low and high halves; INTERVAL as months, days
@@ -26,6 +27,7 @@
 //! Rows that are NULL are compressed as the value before them and get their NA, or zero, back when they are read.
 
 use super::encode::{Integer, code_width};
+use super::fields::{self, Fields};
 use super::meta::{BOUND_SIZE_MAX, lower_bound, upper_bound};
 use super::order::{FloatKey, KeyRange, code_zones, float_zones, zones};
 use super::runs::Runs;
@@ -50,6 +52,7 @@ const CONSTANT: u8 = 1;
 const DICTIONARY: u8 = 2;
 const FRAME: u8 = 3;
 const RUNS: u8 = 4;
+const FIELDS: u8 = 5;
 
 impl Segment {
     /// The compressed image of this segment.
@@ -59,7 +62,7 @@ impl Segment {
         }
         match &self.encoding {
             Encoding::Patched(_) => {
-                return Self::encode(&self.scan(0, self.len), &MemoryBudget::unlimited())?.to_bytes();
+                return Self::encode(&self.scan(0, self.len)?, &MemoryBudget::unlimited())?.to_bytes();
             }
             Encoding::Constant(value) if self.null_count < self.len && self.is_long(value) => {
                 return self.spread(value)?.to_bytes();
@@ -74,6 +77,7 @@ impl Segment {
             Encoding::Dictionary { .. } => DICTIONARY,
             Encoding::Frame { .. } => FRAME,
             Encoding::Runs(_) | Encoding::Patched(_) => RUNS,
+            Encoding::Fields(_) => FIELDS,
         });
         out.count(self.len);
         out.count(self.null_count);
@@ -122,6 +126,12 @@ impl Segment {
                 out.count(runs.values.len());
                 integers::compress(&runs.lengths().map(u64::from).collect::<Vec<u64>>(), &mut out);
                 out.sized(&runs.values.to_bytes()?);
+            }
+            Encoding::Fields(fields) => {
+                out.count(fields.parts().len());
+                for part in fields.parts() {
+                    out.sized(&part.to_bytes()?);
+                }
             }
             Encoding::Patched(_) => return Err(Error::internal("an overlay is stored")),
         }
@@ -191,6 +201,7 @@ impl Segment {
         }
         let (encoding, vector_zones) = match encoding {
             RUNS => (body.read_runs(null_count, budget)?, Vec::new()),
+            FIELDS if has_value => (body.read_fields(budget)?, Vec::new()),
             other => body.read(other, null_count)?,
         };
         body.reader.expect_end()?;
@@ -209,6 +220,7 @@ impl Segment {
     pub(super) fn reserve_exactly(&mut self) -> Result<()> {
         let own = match &self.encoding {
             Encoding::Runs(runs) => runs.ends_size(),
+            Encoding::Fields(_) => self.validity.as_ref().map_or(0, |validity| validity.buffer().size()),
             _ => self.memory_size(),
         };
         let zones = size_of_val(self.vector_zones.as_slice());
@@ -428,6 +440,20 @@ impl Body<'_> {
             .filter(|runs| runs.null_count() == null_count)
             .map(Encoding::Runs)
             .ok_or_else(|| Error::corrupt("runs that do not fit their rows"))
+    }
+
+    fn read_fields(&mut self, budget: &MemoryBudget) -> Result<Encoding> {
+        let count = self.reader.count()?;
+        let Some(fields) = fields::of_type(&self.ty).filter(|fields| fields.len() == count) else {
+            return Err(Error::corrupt(format!("{count} fields of {}", self.ty)));
+        };
+        let mut parts = Vec::new();
+        for field in fields.iter() {
+            parts.push(Segment::from_bytes(field.ty.clone(), self.reader.sized()?, budget)?);
+        }
+        Fields::from_parts(parts, self.validity.as_ref(), self.len)
+            .map(Encoding::Fields)
+            .ok_or_else(|| Error::corrupt("fields that do not fit their rows"))
     }
 
     /// Codes or offsets of one width. NULL rows get zero back.

@@ -7,6 +7,7 @@
 //! Frame       frame of reference: smallest value, and an offset per row (u8, u16, u32 or u64)
 //! Runs        a value per run of equal rows, and where each run ends
 //! Patched     a few changed rows over another segment
+//! Fields      a segment per field of a struct
 //! ```
 //! Invariants
 //! - Dictionaries are sorted and free of duplicates, so a range of values is a range of codes.
@@ -19,6 +20,7 @@
 
 mod distinct;
 mod encode;
+mod fields;
 mod filter;
 mod image;
 mod meta;
@@ -32,7 +34,8 @@ mod sketch;
 #[cfg(test)]
 mod tests;
 
-pub use meta::SegmentMeta;
+pub use fields::extract;
+pub use meta::{FieldMeta, SegmentMeta};
 pub(crate) use order::FloatKey;
 pub use prepare::PreparedPredicate;
 
@@ -40,6 +43,7 @@ use crate::hyperloglog::HyperLogLog;
 use crate::predicate::{Prune, SegmentPredicate};
 use crate::simd::Lanes;
 use crate::zone_map::ZoneMap;
+use fields::Fields;
 use inlay_types::{
     Bitmap, Buffer, Dictionary, LogicalType, MemoryBudget, PhysicalType, Reservation, Result, VECTOR_SIZE,
     Value, Vector,
@@ -74,6 +78,7 @@ enum Encoding {
     Frame { base: i128, offsets: Codes },
     Runs(Runs),
     Patched(Overlay),
+    Fields(Fields),
 }
 
 /// Unsigned numbers of one width. The memory is padded to whole cache lines.
@@ -168,6 +173,7 @@ impl Segment {
             Encoding::Frame { offsets, .. } => offsets.size(),
             Encoding::Runs(runs) => runs.ends_size() + runs.values.memory_size(),
             Encoding::Patched(overlay) => overlay.memory_size(),
+            Encoding::Fields(fields) => fields.memory_size(),
         };
         let plain = matches!(self.encoding, Encoding::Plain(_));
         encoded + self.validity.as_ref().filter(|_| !plain).map_or(0, |v| v.buffer().size())
@@ -175,7 +181,16 @@ impl Segment {
 
     /// Bytes that the segment has reserved from its budget.
     pub(crate) fn reserved_bytes(&self) -> u64 {
-        self.reservation.bytes()
+        let of_fields = match &self.encoding {
+            Encoding::Fields(fields) => fields.reserved_bytes(),
+            Encoding::Plain(_)
+            | Encoding::Constant(_)
+            | Encoding::Dictionary { .. }
+            | Encoding::Frame { .. }
+            | Encoding::Runs(_)
+            | Encoding::Patched(_) => 0,
+        };
+        self.reservation.bytes() + of_fields
     }
 
     /// Name of the encoding, for storage reports and tests.
@@ -196,6 +211,7 @@ impl Segment {
             },
             Encoding::Runs(_) => "runs",
             Encoding::Patched(_) => "patched",
+            Encoding::Fields(_) => "fields",
         }
     }
 
@@ -212,13 +228,18 @@ impl Segment {
             | Encoding::Constant(_)
             | Encoding::Frame { .. }
             | Encoding::Runs(_)
-            | Encoding::Patched(_) => None,
+            | Encoding::Patched(_)
+            | Encoding::Fields(_) => None,
         }
     }
 
     /// The sketch of the distinct values; made when first asked for.
-    pub fn sketch(&self) -> &HyperLogLog {
-        self.sketch.get_or_init(|| sketch::sketch(self))
+    pub fn sketch(&self) -> Result<&HyperLogLog> {
+        if let Some(sketch) = self.sketch.get() {
+            return Ok(sketch);
+        }
+        let sketch = sketch::sketch(self)?;
+        Ok(self.sketch.get_or_init(|| sketch))
     }
 
     /// Whether row `row` is NULL.
@@ -250,22 +271,23 @@ impl Segment {
             }
             Encoding::Runs(runs) => runs.get(row),
             Encoding::Patched(overlay) => overlay.get(row),
+            Encoding::Fields(fields) => fields.get(&self.ty, row),
         }
     }
 
     /// Rows `start .. start + len`: plain shares memory, a dictionary gives codes, a constant a constant; a run or a
-    /// changed row may make a vector flat that would be none of these.
-    pub fn scan(&self, start: usize, len: usize) -> Vector {
+    /// changed row may make a vector flat that would be none of these. Fields are packed, for which memory is asked.
+    pub fn scan(&self, start: usize, len: usize) -> Result<Vector> {
         let mut out = Vector::empty(self.ty.clone());
-        self.scan_into(start, len, &mut out);
-        out
+        self.scan_into(start, len, &mut out)?;
+        Ok(out)
     }
 
     /// The rows at `rows`, which are ascending positions in this row group.
-    pub fn gather(&self, rows: &[u32]) -> Vector {
+    pub fn gather(&self, rows: &[u32]) -> Result<Vector> {
         let mut out = Vector::empty(self.ty.clone());
-        self.gather_into(rows, &mut out);
-        out
+        self.gather_into(rows, &mut out)?;
+        Ok(out)
     }
 
     /// Appends the positions inside `range` (all, or those in `selection`, ascending) that satisfy `predicate`.
@@ -297,7 +319,7 @@ impl Segment {
         match &self.encoding {
             Encoding::Dictionary { codes, .. } => Some(codes.lanes(rows)),
             Encoding::Frame { offsets, .. } => Some(offsets.lanes(rows)),
-            Encoding::Constant(_) | Encoding::Runs(_) | Encoding::Patched(_) => None,
+            Encoding::Constant(_) | Encoding::Runs(_) | Encoding::Patched(_) | Encoding::Fields(_) => None,
             Encoding::Plain(values) => match self.ty.physical() {
                 PhysicalType::Bool | PhysicalType::I8 | PhysicalType::U8 => {
                     Some(Lanes::U8(&values.values()[rows]))

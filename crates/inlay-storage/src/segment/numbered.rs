@@ -27,7 +27,7 @@ impl Segment {
         }
         // Decoded values, numbers, and as much again while they are put in order.
         let reservation = budget.reserve(self.len as u64 * 20)?;
-        let column = self.scan(0, self.len);
+        let column = self.scan(0, self.len)?;
         let Some((mut numbers, firsts)) = first_rows(&column, limit) else { return Ok(None) };
         let values = column.take(&firsts).flatten();
         let mut order: Vec<u32> = (0..firsts.len() as u32).collect();

@@ -5,19 +5,21 @@
 
 use super::{Codes, Segment};
 use crate::simd::{self, Lane, Lanes, with_lanes};
-use inlay_types::{Bitmap, Native, PhysicalType, VECTOR_SIZE, Vector};
+use inlay_types::{Bitmap, Native, PhysicalType, Result, VECTOR_SIZE, Vector};
 
 impl Segment {
     /// Whether values that are stored as integers of up to 64 bits ascend strictly, and none is NULL.
-    pub(crate) fn ascends(&self) -> bool {
+    pub(crate) fn ascends(&self) -> Result<bool> {
         if self.null_count > 0 {
-            return false;
+            return Ok(false);
         }
         // Each vector begins with the last value of the one before.
-        (0..self.len).step_by(VECTOR_SIZE - 1).all(|start| {
-            let values = self.scan(start, VECTOR_SIZE.min(self.len - start)).flatten();
-            ascend(&values)
-        })
+        for start in (0..self.len).step_by(VECTOR_SIZE - 1) {
+            if !ascend(&self.scan(start, VECTOR_SIZE.min(self.len - start))?.flatten()) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 }
 

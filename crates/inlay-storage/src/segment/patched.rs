@@ -10,7 +10,7 @@
 
 use super::filter::Mask;
 use super::prepare::{PreparedPredicate, Test};
-use super::{Encoding, Segment};
+use super::{Encoding, Segment, extract};
 use crate::ZoneMap;
 use crate::hyperloglog::HyperLogLog;
 use crate::predicate::{Prune, SegmentPredicate};
@@ -55,13 +55,13 @@ impl Segment {
                 {
                     return overlay.into_segment(budget);
                 }
-                let (rows, values) = below.joined(rows, values);
+                let (rows, values) = below.joined(rows, values)?;
                 (&below.base, rows, values)
             }
             _ => (base, rows.to_vec(), values.clone()),
         };
         if is_many(rows.len(), base.len) {
-            let mut column = under.scan(0, under.len);
+            let mut column = under.scan(0, under.len)?;
             let hits: Vec<(usize, usize)> =
                 rows.iter().enumerate().map(|(i, row)| (*row as usize, i)).collect();
             overwrite(&mut column, &hits, &values);
@@ -150,9 +150,9 @@ impl Overlay {
     }
 
     /// These patches and later ones together.
-    fn joined(&self, rows: &[u32], values: &Vector) -> (Vec<u32>, Vector) {
+    fn joined(&self, rows: &[u32], values: &Vector) -> Result<(Vec<u32>, Vector)> {
         let mut builder = VectorBuilder::new(self.base.ty.clone(), self.rows.len() + rows.len());
-        builder.append(&self.values.scan(0, self.rows.len()));
+        builder.append(&self.values.scan(0, self.rows.len())?);
         builder.append(values);
         // Later patches first among equals, so that the earlier ones are dropped.
         let mut order: Vec<(u32, u32)> =
@@ -161,7 +161,7 @@ impl Overlay {
         order.sort_by_key(|(row, _)| *row);
         order.dedup_by_key(|(row, _)| *row);
         let (rows, places): (Vec<u32>, Vec<u32>) = order.into_iter().unzip();
-        (rows, builder.finish().take(&places))
+        Ok((rows, builder.finish().take(&places)))
     }
 
     /// Bytes of the overlay and of its base.
@@ -188,17 +188,17 @@ impl Overlay {
         part(&self.rows, rows)
     }
 
-    pub fn scan_into(&self, start: usize, len: usize, out: &mut Vector) {
-        self.base.scan_into(start, len, out);
+    pub fn scan_into(&self, start: usize, len: usize, out: &mut Vector) -> Result<()> {
+        self.base.scan_into(start, len, out)?;
         let hits: Vec<(usize, usize)> = self
             .patches(start..start + len)
             .map(|patch| (self.rows[patch] as usize - start, patch))
             .collect();
-        self.overwrite(out, &hits);
+        self.overwrite(out, &hits)
     }
 
-    pub fn gather_into(&self, rows: &[u32], out: &mut Vector) {
-        self.base.gather_into(rows, out);
+    pub fn gather_into(&self, rows: &[u32], out: &mut Vector) -> Result<()> {
+        self.base.gather_into(rows, out)?;
         let mut patches = self.rows.iter().enumerate().peekable();
         let mut hits = Vec::new();
         for (place, row) in rows.iter().enumerate() {
@@ -209,19 +209,27 @@ impl Overlay {
                 None => break,
             }
         }
-        self.overwrite(out, &hits);
+        self.overwrite(out, &hits)
     }
 
-    fn overwrite(&self, out: &mut Vector, hits: &[(usize, usize)]) {
+    fn overwrite(&self, out: &mut Vector, hits: &[(usize, usize)]) -> Result<()> {
         if !hits.is_empty() {
-            overwrite(out, hits, &self.values.scan(0, self.rows.len()));
+            overwrite(out, hits, &self.values.scan(0, self.rows.len())?);
         }
+        Ok(())
     }
 
-    pub fn sketch(&self) -> HyperLogLog {
-        let mut sketch = self.base.sketch().clone();
-        sketch.merge(self.values.sketch());
-        sketch
+    /// The rows of a field, by the positions that lead to it; `None` if those of the base are packed.
+    pub fn field(&self, path: &[usize], budget: &MemoryBudget) -> Result<Option<Arc<Segment>>> {
+        let Some(base) = self.base.field(path, budget)? else { return Ok(None) };
+        let values = extract(&self.values.scan(0, self.rows.len())?, path)?;
+        Ok(Some(Arc::new(Segment::patched(&base, &self.rows, &values, budget)?)))
+    }
+
+    pub fn sketch(&self) -> Result<HyperLogLog> {
+        let mut sketch = self.base.sketch()?.clone();
+        sketch.merge(self.values.sketch()?);
+        Ok(sketch)
     }
 
     /// The predicate for the base, and the patched rows that satisfy it.

@@ -179,6 +179,8 @@ impl Segment {
                 PhysicalType::U128 | PhysicalType::Interval => Ok(other_test(predicate)),
                 _ => self.test_integers(predicate),
             },
+            // Bytes that hold a field are not there to be compared.
+            Encoding::Fields(_) => Ok(other_test(predicate)),
             Encoding::Runs(_) | Encoding::Patched(_) => Err(wrong_encoding()),
         }
     }

@@ -61,7 +61,9 @@ impl Runs {
             })
             .collect::<Option<_>>()?;
         let fits = end as usize == len && values.len() == ends.len() && !ends.is_empty();
-        let is_flat = !matches!(values.encoding, super::Encoding::Runs(_) | super::Encoding::Patched(_));
+        use super::Encoding;
+        let is_flat =
+            !matches!(values.encoding, Encoding::Runs(_) | Encoding::Patched(_) | Encoding::Fields(_));
         (fits && is_flat).then(|| Self { ends, values: Box::new(values) })
     }
 
@@ -100,7 +102,7 @@ impl Runs {
         self.values.get(self.run_of(row))
     }
 
-    pub fn scan_into(&self, start: usize, len: usize, out: &mut Vector) {
+    pub fn scan_into(&self, start: usize, len: usize, out: &mut Vector) -> Result<()> {
         if len == 0 {
             return self.values.scan_into(0, 0, out);
         }
@@ -111,17 +113,19 @@ impl Runs {
             let end = (self.ends[run] as usize).min(rows.end) - start;
             places.resize(end, (run - runs.start) as u32);
         }
-        *out = self.values.scan(runs.start, runs.len()).take(&places);
+        *out = self.values.scan(runs.start, runs.len())?.take(&places);
+        Ok(())
     }
 
-    pub fn gather_into(&self, rows: &[u32], out: &mut Vector) {
+    pub fn gather_into(&self, rows: &[u32], out: &mut Vector) -> Result<()> {
         let (Some(first), Some(last)) = (rows.first(), rows.last()) else {
             return self.values.scan_into(0, 0, out);
         };
         let runs = self.runs_of(&(*first as usize..*last as usize + 1));
         let mut places = Vec::with_capacity(rows.len());
         self.each_row(rows, |_, run| places.push((run - runs.start) as u32));
-        *out = self.values.scan(runs.start, runs.len()).take(&places);
+        *out = self.values.scan(runs.start, runs.len())?.take(&places);
+        Ok(())
     }
 
     /// Calls `f` with each of `rows`, which ascend, and its run.

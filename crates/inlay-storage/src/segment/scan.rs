@@ -3,7 +3,7 @@
 use super::{Codes, Encoding, Segment};
 use crate::simd::{Lanes, WordOfLane, decode, decode_rows, with_lanes};
 use inlay_types::pick::pick;
-use inlay_types::{PhysicalType, Vector, View};
+use inlay_types::{PhysicalType, Result, Vector, View};
 
 /// Calls a generic function with the integer type that carries `$physical`.
 macro_rules! with_integer_type {
@@ -57,20 +57,25 @@ impl Segment {
     /// As [`Segment::scan`], reusing the memory of `out`.
     ///
     /// Panics when the rows are not inside the segment.
-    pub fn scan_into(&self, start: usize, len: usize, out: &mut Vector) {
+    pub fn scan_into(&self, start: usize, len: usize, out: &mut Vector) -> Result<()> {
         assert!(start + len <= self.len, "rows outside of segment");
         let rows = start..start + len;
         match &self.encoding {
             Encoding::Plain(values) => {
                 *out = values.slice(start, len);
-                return;
+                return Ok(());
             }
             Encoding::Constant(value) => {
                 *out = value.slice(0, len);
-                return;
+                return Ok(());
             }
             Encoding::Runs(runs) => return runs.scan_into(start, len, out),
             Encoding::Patched(overlay) => return overlay.scan_into(start, len, out),
+            Encoding::Fields(fields) => {
+                let validity = self.validity.as_ref().map(|validity| validity.slice(start, len));
+                *out = fields.pack(&self.ty, len, validity.as_ref(), |part| part.scan(start, len))?;
+                return Ok(());
+            }
             Encoding::Dictionary { dictionary, codes: Codes::U32(codes) } => {
                 let codes = codes.slice(start * 4, len * 4);
                 *out = Vector::dictionary(dictionary.clone(), codes, len, None);
@@ -91,12 +96,13 @@ impl Segment {
             out.set_validity(Some(validity.slice(start, len)));
             out.normalize_nulls();
         }
+        Ok(())
     }
 
     /// As [`Segment::gather`], reusing the memory of `out`.
     ///
     /// Panics when a row is not inside the segment.
-    pub fn gather_into(&self, rows: &[u32], out: &mut Vector) {
+    pub fn gather_into(&self, rows: &[u32], out: &mut Vector) -> Result<()> {
         if let (Some(first), Some(last)) = (rows.first(), rows.last()) {
             // Ascending rows without a gap are a scan.
             if (last - first) as usize == rows.len() - 1 {
@@ -107,10 +113,15 @@ impl Segment {
             Encoding::Constant(value) => {
                 assert!(rows.iter().all(|r| (*r as usize) < self.len), "row outside of segment");
                 *out = value.take(rows);
-                return;
+                return Ok(());
             }
             Encoding::Runs(runs) => return runs.gather_into(rows, out),
             Encoding::Patched(overlay) => return overlay.gather_into(rows, out),
+            Encoding::Fields(fields) => {
+                let validity = self.validity.as_ref().map(|validity| validity.gather(rows));
+                *out = fields.pack(&self.ty, rows.len(), validity.as_ref(), |part| part.gather(rows))?;
+                return Ok(());
+            }
             Encoding::Plain(values) => {
                 out.reset_flat(&self.ty, rows.len());
                 match self.ty.physical().size() {
@@ -126,7 +137,7 @@ impl Segment {
                 }
                 // NULL slots hold NA already.
                 out.set_validity(self.validity.as_ref().map(|v| v.gather(rows)));
-                return;
+                return Ok(());
             }
             Encoding::Dictionary { dictionary, codes } => {
                 out.reset_dictionary(dictionary.clone(), rows.len());
@@ -145,6 +156,7 @@ impl Segment {
             out.set_validity(Some(validity.gather(rows)));
             out.normalize_nulls();
         }
+        Ok(())
     }
 
     /// The stored integers of the rows, sign-extended to 64 bits; `None` when the carrier is wider or no integer.
@@ -155,7 +167,8 @@ impl Segment {
             Encoding::Constant(_)
             | Encoding::Dictionary { .. }
             | Encoding::Runs(_)
-            | Encoding::Patched(_) => return None,
+            | Encoding::Patched(_)
+            | Encoding::Fields(_) => return None,
         };
         if self.ty.physical().size() > 8 {
             return None;

@@ -5,9 +5,9 @@ use super::{Encoding, Segment};
 use crate::hyperloglog::HyperLogLog;
 use crate::simd::{self, Lane, Lanes};
 use inlay_types::hash::{hash, hash_u64};
-use inlay_types::{Bitmap, VECTOR_SIZE, Vector};
+use inlay_types::{Bitmap, Result, VECTOR_SIZE, Vector};
 
-pub(super) fn sketch(segment: &Segment) -> HyperLogLog {
+pub(super) fn sketch(segment: &Segment) -> Result<HyperLogLog> {
     let mut sketch = HyperLogLog::default();
     match &segment.encoding {
         Encoding::Constant(value) if segment.null_count == 0 && segment.len > 0 => {
@@ -15,20 +15,27 @@ pub(super) fn sketch(segment: &Segment) -> HyperLogLog {
         }
         Encoding::Constant(_) => {}
         Encoding::Dictionary { dictionary, .. } => add_vector(&mut sketch, dictionary.values()),
-        Encoding::Plain(_) | Encoding::Frame { .. } => add_rows(&mut sketch, segment),
-        Encoding::Runs(runs) => return runs.values.sketch().clone(),
+        Encoding::Plain(_) | Encoding::Frame { .. } | Encoding::Fields(_) => add_rows(&mut sketch, segment)?,
+        Encoding::Runs(runs) => return Ok(runs.values.sketch()?.clone()),
         Encoding::Patched(overlay) => return overlay.sketch(),
     }
+    Ok(sketch)
+}
+
+/// That of all rows of a column.
+pub(super) fn of_rows(column: &Vector) -> HyperLogLog {
+    let mut sketch = HyperLogLog::default();
+    add_vector(&mut sketch, column);
     sketch
 }
 
-fn add_rows(sketch: &mut HyperLogLog, segment: &Segment) {
+fn add_rows(sketch: &mut HyperLogLog, segment: &Segment) -> Result<()> {
     let Some(words) = segment.stored_words() else {
         for index in 0..segment.len.div_ceil(VECTOR_SIZE) {
             let rows = segment.vector_rows(index);
-            add_vector(sketch, &segment.scan(rows.start, rows.len()));
+            add_vector(sketch, &segment.scan(rows.start, rows.len())?);
         }
-        return;
+        return Ok(());
     };
     match words.lanes {
         // Narrow lanes repeat a lot: the distinct ones are found first.
@@ -37,6 +44,7 @@ fn add_rows(sketch: &mut HyperLogLog, segment: &Segment) {
         Lanes::U32(lanes) => add_wide(sketch, segment, lanes, words),
         Lanes::U64(lanes) => add_wide(sketch, segment, lanes, words),
     }
+    Ok(())
 }
 
 /// `WORDS` times 64 is the number of different lanes.

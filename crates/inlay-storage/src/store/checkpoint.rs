@@ -271,7 +271,7 @@ impl Store {
             || tables.values().filter_map(|in_file| in_file.slot.loaded()).flat_map(|t| columns_in_file(t));
         of_root().for_each(|stored| stored.unhold());
         home.file()
-            .publish_with_log(root, state.format(), retired, &|| {
+            .publish_with_log(root, state.format(home.file().format()), retired, &|| {
                 // A copy that is written into another file has no log.
                 let durable = self.durable.as_ref().filter(|durable| Arc::ptr_eq(&durable.home, home));
                 durable.map_or(Ok(LogMark::default()), |durable| durable.log_mark_at(root.lsn))

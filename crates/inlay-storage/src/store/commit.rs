@@ -17,7 +17,7 @@ use super::object::{IndexKind, Object, ObjectId};
 use super::state::{State, name_key};
 use super::transaction::{Inner, Transaction};
 use super::{Commits, Store, Unsure, log};
-use crate::file::FORMAT_VERSION;
+use crate::file::{FORMAT_VERSION, FORMAT_VERSION_FIELDS, FORMAT_VERSION_MAX};
 use crate::row_set::RowSet;
 use crate::table::{Change, ColumnSource, Piece, Table, Touched};
 use inlay_types::{Error, Result};
@@ -253,9 +253,15 @@ impl Store {
     /// it refuse the file by its number then, and take no log for a damaged one.
     fn raise_format(&self, inner: &Inner) -> Result<()> {
         let Some(durable) = &self.durable else { return Ok(()) };
-        let objects = inner.definitions.iter().filter_map(|id| inner.view.object(*id));
-        let needed = objects.map(Object::format).max().unwrap_or(FORMAT_VERSION);
         let file = durable.home.file();
+        if file.format() >= FORMAT_VERSION_MAX {
+            return Ok(());
+        }
+        let objects = inner.definitions.iter().filter_map(|id| inner.view.object(*id));
+        let of_objects = objects.map(|object| object.format(FORMAT_VERSION));
+        let has_fields = inner.tables.values().any(|table| table.is_changed() && table.has_fields());
+        let of_tables = has_fields.then_some(FORMAT_VERSION_FIELDS);
+        let needed = of_objects.chain(of_tables).max().unwrap_or(FORMAT_VERSION);
         if needed > FORMAT_VERSION && file.raise_format(needed) < needed {
             self.checkpoint_as_it_is()?;
         }

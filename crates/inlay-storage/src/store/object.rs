@@ -4,7 +4,7 @@
 
 use super::definition::{Definition, DefinitionKind};
 use crate::bytes::{ByteReader, ByteWriter};
-use crate::file::FORMAT_VERSION;
+use crate::file::{FORMAT_VERSION, FORMAT_VERSION_BITMAP, FORMAT_VERSION_FIELDS};
 use crate::store::directory::StoredTable;
 use crate::table::Table;
 use inlay_types::{Error, Result};
@@ -273,13 +273,18 @@ impl Object {
         }
     }
 
-    /// The first version of the format that files have it in.
-    pub(crate) fn format(&self) -> u32 {
+    /// The first version of the format that files have it in, in a file that has version `known` now: what that has is not read for it.
+    pub(crate) fn format(&self, known: u32) -> u32 {
         match self {
-            Self::Table(_) | Self::View(_) | Self::Sequence(_) | Self::Definition(_) => FORMAT_VERSION,
+            Self::Table(slot) => match slot.loaded() {
+                Some(table) if table.has_fields() => FORMAT_VERSION_FIELDS,
+                Some(_) => FORMAT_VERSION,
+                None => known,
+            },
+            Self::View(_) | Self::Sequence(_) | Self::Definition(_) => FORMAT_VERSION,
             Self::Index(index) => match index.kind {
                 IndexKind::Art => FORMAT_VERSION,
-                IndexKind::Bitmap => 3,
+                IndexKind::Bitmap => FORMAT_VERSION_BITMAP,
             },
         }
     }

@@ -3,7 +3,7 @@
 use super::definition::{Definition, DefinitionKind};
 use super::forked_map::ForkedMap;
 use super::object::{IndexDefinition, IndexKind, Object, ObjectId, TableSlot};
-use crate::file::FORMAT_VERSION;
+use crate::file::{FORMAT_VERSION, FORMAT_VERSION_FIELDS};
 use crate::table::Table;
 use inlay_types::{Error, Result};
 use parking_lot::Mutex;
@@ -244,9 +244,11 @@ impl State {
         Some(object)
     }
 
-    /// The version of the format that a file with these objects has at least.
-    pub(crate) fn format(&self) -> u32 {
-        self.objects().map(Object::format).max().unwrap_or(FORMAT_VERSION)
+    /// The version of the format that a file with these objects has at least; `known` is that which it has now.
+    pub(crate) fn format(&self, known: u32) -> u32 {
+        // Of tables that nobody looked at, no more is known than that they may have what made the file that version.
+        let unseen = if known < FORMAT_VERSION_FIELDS { FORMAT_VERSION } else { FORMAT_VERSION_FIELDS };
+        self.objects().map(|object| object.format(unseen)).max().unwrap_or(FORMAT_VERSION)
     }
 
     /// The number that no object has yet, nor any with a smaller one left.

@@ -37,7 +37,7 @@ pub(super) fn pieces_column(pieces: &[Piece], index: usize, ty: LogicalType) -> 
     let whole = |piece: &Piece| {
         Ok(match piece {
             Piece::Raw(batch) => batch.column(index).clone(),
-            Piece::Sealed(columns, len) => columns[index].segment_to_scan()?.scan(0, *len),
+            Piece::Sealed(columns, len) => columns[index].segment_to_scan()?.scan(0, *len)?,
         })
     };
     if let [one] = pieces {
@@ -122,7 +122,7 @@ impl GroupList<'_> {
                 let mut builder = VectorBuilder::new(column.ty.clone(), len);
                 let mut meter = Meter::of_rows();
                 for group in old {
-                    let rows = group.segment(index)?.scan(0, group.len());
+                    let rows = group.segment(index)?.scan(0, group.len())?;
                     meter.add(rows.text_size())?;
                     builder.append(&rows);
                 }

@@ -154,7 +154,7 @@ fn shifted_rewrite(
     for group in groups.iter().filter(|group| is_torn(group)) {
         let (mut rows, range) = (Vec::new(), group.row_ids());
         ids.rows_within(range.clone(), &mut rows);
-        let values = group.columns.iter().map(|column| Ok(column.segment()?.gather(&rows)));
+        let values = group.columns.iter().map(|column| column.segment()?.gather(&rows));
         let values = values.collect::<Result<Arc<[Vector]>>>()?;
         let ids: Vec<i64> = rows.iter().map(|row| range.start + i64::from(*row)).collect();
         let ids = RowSet::from(&ids[..]).shifted(from, shift);

@@ -88,7 +88,7 @@ impl Table {
             check_interrupt()?;
             let mut builder = VectorBuilder::new(column.ty.clone(), len);
             for (group, rows) in run.iter().zip(&live) {
-                builder.append(&group.segment(index)?.gather(rows));
+                builder.append(&group.segment(index)?.gather(rows)?);
             }
             let column = Column::new(Segment::encode_for(&builder.finish(), is_sealed, &self.budget)?);
             if let Some(home) = home.filter(|_| is_sealed) {

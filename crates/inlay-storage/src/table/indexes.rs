@@ -78,7 +78,7 @@ impl Wanting<'_> {
         let batches = snapshot.row_groups().iter().map(|group| {
             let mut live = Vec::with_capacity(group.live_count());
             group.live_rows(0..group.len(), &mut live);
-            let values = columns.iter().map(|c| Ok(group.segment(*c)?.gather(&live)));
+            let values = columns.iter().map(|c| group.segment(*c)?.gather(&live));
             let values = values.collect::<Result<Vec<Vector>>>()?;
             Ok((values, live.iter().map(|row| group.row_id_start() + i64::from(*row)).collect()))
         });
@@ -98,7 +98,7 @@ impl Wanting<'_> {
             check_interrupt()?;
             let mut live = Vec::with_capacity(group.live_count());
             group.live_rows(0..group.len(), &mut live);
-            let values = columns.iter().map(|c| Ok(group.segment(*c)?.gather(&live)));
+            let values = columns.iter().map(|c| group.segment(*c)?.gather(&live));
             let keys = encode_rows(&values.collect::<Result<Vec<Vector>>>()?)?;
             for (position, row) in live.iter().enumerate() {
                 visit(keys.key(position), group.row_id_start() + i64::from(*row));

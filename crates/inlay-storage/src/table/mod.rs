@@ -315,6 +315,16 @@ impl Table {
         self.snapshot().live_rows
     }
 
+    /// Whether structs of some rows are stored by their fields, which files have from a version of their format on.
+    pub(crate) fn has_fields(&self) -> bool {
+        let columns = self.schema.columns.iter().enumerate();
+        let structs = columns.filter(|(_, column)| matches!(column.ty, LogicalType::Struct(_)));
+        let structs: Vec<usize> = structs.map(|(index, _)| index).collect();
+        let has_fields = |index: &usize, group: &RowGroup| !group.column(*index).meta().fields.is_empty();
+        !structs.is_empty()
+            && self.snapshot().groups.iter().any(|group| structs.iter().any(|index| has_fields(index, group)))
+    }
+
     /// Statistics of the current version; cached. Makes them from segments, which may read the file.
     pub fn statistics(&self) -> Result<Arc<TableStatistics>> {
         let snapshot = self.snapshot();

@@ -38,7 +38,7 @@ pub(super) fn gather_ids(
     for (index, ids) in by_group(snapshot, ids, |id| *id) {
         let group = &snapshot.groups[index];
         let rows: Vec<u32> = ids.iter().map(|id| (id - group.row_id_start()) as u32).collect();
-        builder.append(&group.segment(column)?.gather(&rows));
+        builder.append(&group.segment(column)?.gather(&rows)?);
     }
     Ok(builder.finish())
 }
@@ -99,7 +99,7 @@ impl LiveRows {
         for group in snapshot.row_groups() {
             rows.clear();
             group.live_rows(0..group.len(), &mut rows);
-            builder.append(&group.segment(column)?.gather(&rows));
+            builder.append(&group.segment(column)?.gather(&rows)?);
         }
         Ok(builder.finish())
     }
@@ -136,7 +136,7 @@ impl TableSnapshot {
         {
             let group = &self.groups[index];
             let rows: Vec<u32> = ids.iter().map(|id| (id - group.row_id_start()) as u32).collect();
-            return columns.iter().map(|column| Ok(group.segment(*column)?.gather(&rows))).collect();
+            return columns.iter().map(|column| group.segment(*column)?.gather(&rows)).collect();
         }
         let column = |(column, ty): (&usize, &LogicalType)| gather_ids(self, ids, *column, ty.clone());
         columns.iter().zip(types).map(column).collect()

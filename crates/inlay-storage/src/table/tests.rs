@@ -51,7 +51,7 @@ fn rows_of(snapshot: &TableSnapshot) -> BTreeMap<i64, Row> {
         assert!(group.row_id_start() >= end, "row groups overlap");
         end = group.row_ids().end;
         let columns: Vec<Vector> =
-            group.columns().iter().map(|s| s.segment().unwrap().scan(0, group.len())).collect();
+            group.columns().iter().map(|s| s.segment().unwrap().scan(0, group.len()).unwrap()).collect();
         let mut live = Vec::new();
         group.live_rows(0..group.len(), &mut live);
         assert_eq!(live.len(), group.live_count());
@@ -255,7 +255,7 @@ fn bulk_loads_keep_the_order_of_their_sequence() {
         let values: Vec<i64> = snapshot
             .row_groups()
             .iter()
-            .flat_map(|g| g.segment(0).unwrap().scan(0, g.len()).flatten().values::<i64>().to_vec())
+            .flat_map(|g| g.segment(0).unwrap().scan(0, g.len()).unwrap().flatten().values::<i64>().to_vec())
             .collect();
         assert!(values.into_iter().eq(-1..total as i64), "{parts} parts of {rows_per_part}");
         assert!(
@@ -287,7 +287,7 @@ fn bulk_loads_get_on_with_little_memory() {
     assert!(groups.len() > 5 && groups.len() <= 20, "{} row groups", groups.len());
     let mut row = 0i64;
     for group in groups {
-        let values = group.segment(3).unwrap().scan(0, group.len()).flatten();
+        let values = group.segment(3).unwrap().scan(0, group.len()).unwrap().flatten();
         for value in values.values::<i64>() {
             assert_eq!(*value, row / 1000);
             row += 1;
@@ -360,7 +360,7 @@ fn bulk_loads_of_codes_keep_their_texts() {
     let snapshot = table.snapshot();
     let mut rows = expected.into_iter();
     for group in snapshot.row_groups() {
-        let column = group.segment(0).unwrap().scan(0, group.len());
+        let column = group.segment(0).unwrap().scan(0, group.len()).unwrap();
         assert!((0..group.len()).all(|row| rows.next() == Some(column.get(row))));
     }
     assert!(rows.next().is_none());

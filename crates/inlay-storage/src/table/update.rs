@@ -225,8 +225,8 @@ impl Table {
             };
             let group = &snapshot.groups[index];
             let value = |index: usize| match columns.iter().position(|column| *column == index) {
-                Some(position) => Ok(new.columns[position].segment()?.gather(&rows)),
-                None => Ok(group.segment(index)?.gather(&rows)),
+                Some(position) => new.columns[position].segment()?.gather(&rows),
+                None => group.segment(index)?.gather(&rows),
             };
             let pending = PendingRows {
                 count: ids.len(),
@@ -248,7 +248,7 @@ impl Table {
             self.publish(writer, TableSnapshot::new(0, next));
         }
         for (new, rows, ids) in by_row {
-            let values = new.columns.iter().map(|column| Ok(column.segment()?.gather(&rows)));
+            let values = new.columns.iter().map(|column| column.segment()?.gather(&rows));
             self.update_columns(writer, &ids, columns, &values.collect::<Result<Vec<Vector>>>()?)?;
         }
         Ok(())

@@ -68,7 +68,7 @@ impl ValueSets {
     }
 
     /// All values, which ascend.
-    pub fn values(&self) -> Vector {
+    pub fn values(&self) -> Result<Vector> {
         self.values.scan(0, self.values.len())
     }
 

@@ -267,7 +267,7 @@ fn new_keys<'s>(
         let all = live.len() == group.len() - from;
         let column = |&column: &usize| {
             let segment = group.segment(column)?;
-            Ok(if all { segment.scan(from, group.len() - from) } else { segment.gather(&live) })
+            if all { segment.scan(from, group.len() - from) } else { segment.gather(&live) }
         };
         columns.iter().map(column).collect()
     })

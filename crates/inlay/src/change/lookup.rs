@@ -142,7 +142,7 @@ fn by_scan(
         {
             return Ok(());
         }
-        let scan = |column: &usize| Ok(group.segment(*column)?.scan(0, group.len()));
+        let scan = |column: &usize| group.segment(*column)?.scan(0, group.len());
         let encoded = encode_rows(&columns.iter().map(scan).collect::<Result<Vec<Vector>>>()?)?;
         let with_key = |row: usize| {
             let is_there = !encoded.has_null(row) && !group.is_deleted(row);

@@ -110,7 +110,7 @@ impl Run<'_> {
             self.given.interrupt.check()?;
             let mut live = Vec::new();
             group.live_rows(0..group.len(), &mut live);
-            let column = |&column: &usize| Ok(group.segment(column)?.gather(&live));
+            let column = |&column: &usize| group.segment(column)?.gather(&live);
             checks.check_all(&Batch::new(read.iter().map(column).collect::<Result<_>>()?, live.len()))?;
         }
         Ok(())
@@ -129,7 +129,7 @@ fn values_of_group(program: &Program, group: &RowGroup, ty: inlay_types::Logical
     }
     for rows in live.chunks(VECTOR_SIZE) {
         limits::check()?;
-        let columns: Vec<Vector> = segments.iter().map(|segment| segment.gather(rows)).collect();
+        let columns = segments.iter().map(|segment| segment.gather(rows)).collect::<Result<Vec<Vector>>>()?;
         let columns: Vec<&Vector> = columns.iter().collect();
         let values = program.eval_on(&mut state, &columns, rows.len())?;
         values.expect_type(&ty)?;

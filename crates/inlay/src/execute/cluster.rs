@@ -213,8 +213,13 @@ impl Run<'_> {
             items.push((made, Expr::literal(Value::Integer(1))));
             output.push((made, "c".to_string()));
         }
-        let scan =
-            Plan::Scan { table: Arc::clone(entry), columns: scanned, filters: Vec::new(), row_id: None };
+        let scan = Plan::Scan {
+            table: Arc::clone(entry),
+            columns: scanned,
+            fields: Vec::new(),
+            filters: Vec::new(),
+            row_id: None,
+        };
         let names: Vec<String> = output.iter().map(|(_, name)| name.clone()).collect();
         let query = Query { plan: scan.project(items), columns, output, estimates: Estimates::default() };
         let options = [("format".to_string(), Value::Varchar("parquet".to_string()))];

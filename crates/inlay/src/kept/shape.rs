@@ -60,7 +60,7 @@ impl Shape {
                     shape.predicates.extend(predicates.iter().cloned().flat_map(conjuncts));
                     plan = input;
                 }
-                Plan::Scan { table, columns, filters, row_id } => {
+                Plan::Scan { table, columns, fields, filters, row_id } if fields.is_empty() => {
                     shape.predicates.extend(filters.iter().cloned().flat_map(conjuncts));
                     let (table, columns, row_id) = (Arc::clone(table), columns.clone(), *row_id);
                     shape.scan = Some(Scan { table, columns, row_id });

@@ -26,6 +26,7 @@ const BUILD: &[&str] = &[
      FROM range(0, 300)",
     "CHECKPOINT",
     "UPDATE word SET weight = 7 WHERE id = 4",
+    "CREATE TABLE box AS SELECT {'n': range, 's': 'box ' || CAST(range % 3 AS VARCHAR)} AS b FROM range(0, 2048)",
     "CREATE VIEW heavy AS SELECT id FROM word WHERE weight > 1",
     "DELETE FROM number WHERE n = 17",
     "CHECKPOINT",
@@ -51,6 +52,8 @@ const QUERIES: &[&str] = &[
     "SELECT * FROM number",
     "SELECT * FROM heavy",
     "SELECT * FROM late",
+    "SELECT sum(b.n), count(b.s), min(b.s) FROM box",
+    "SELECT b FROM box WHERE b.n % 500 = 3",
 ];
 
 /// How damage showed.

@@ -48,6 +48,7 @@ mod rights_held;
 mod sandbox;
 mod slt;
 mod streaming;
+mod struct_fields;
 mod support;
 mod tidy;
 mod value_indexes;

@@ -4,12 +4,17 @@
 //! after the pipelines whose joins send filters sideways. Within a morsel every column filter narrows the list of
 //! surviving positions; then conditions over several columns run on gathered values; then the wanted columns are
 //! gathered, in full batches.
+//!
+//! Fields of structs are numbered behind the columns of the table, and are as columns to all of this; [`fields`] says where their rows
+//! are.
 
+mod fields;
 mod morsels;
 mod pushdown;
 mod read_ahead;
 mod sets;
 
+pub use fields::FieldSource;
 pub use pushdown::{ScanFilters, column_predicate, split_filters};
 pub use sets::{ByValue, condition_of};
 
@@ -17,7 +22,8 @@ use crate::context::ExecContext;
 use crate::dynamic_filter::DynamicFilter;
 use crate::expression::{Filter, FilterState};
 use crate::pipeline::{Flow, Handout, Morsel, Source};
-use inlay_storage::{PreparedPredicate, Prune, RowGroup, Segment, SegmentPredicate, Table, TableSnapshot};
+use fields::{Part, Prepared};
+use inlay_storage::{Prune, RowGroup, SegmentPredicate, Table, TableSnapshot};
 use inlay_types::{Batch, Error, LogicalType, Result, VECTOR_SIZE, Vector};
 use morsels::{MORSEL_ROWS, Morsels, Span};
 use parking_lot::Mutex;
@@ -41,6 +47,8 @@ pub struct TableScanOptions {
     pub snapshot: Arc<TableSnapshot>,
     /// Positions of the wanted columns in the table, in output order.
     pub columns: Vec<usize>,
+    /// Fields of structs, whose positions follow those of the table's columns.
+    pub fields: Vec<FieldSource>,
     /// Whether a last column with the rows' ids is wanted.
     pub row_ids: bool,
     /// Conditions over single columns (positions in the table).
@@ -95,12 +103,12 @@ struct ScanFilter {
 pub struct Local {
     /// See [`Morsels::take`].
     kept: Option<usize>,
-    /// Row group that `prepared` and `segments` are for.
+    /// Row group that `prepared` and `parts` are for.
     group: Option<usize>,
-    /// Segments of the row group by column, as far as they were needed.
-    segments: Vec<Option<Arc<Segment>>>,
-    /// Per filter: absent when the zone map says that every row qualifies.
-    prepared: Vec<Option<PreparedPredicate>>,
+    /// The rows of the row group by position, as far as they were needed.
+    parts: Vec<Option<Part>>,
+    /// Per filter.
+    prepared: Vec<Prepared>,
     /// What each filter was good for so far.
     tallies: Vec<Tally>,
     /// Which filter is applied when: of equally cheap ones, that which let the fewest rows pass so far first.
@@ -187,7 +195,12 @@ impl TableScan {
             })
             .collect();
         let snapshot = &options.snapshot;
-        let found = options.table.few_candidates(snapshot, &options.column_filters, &dynamic)?;
+        // Indexes are on columns.
+        let of_columns = |filters: &[(usize, SegmentPredicate)]| -> Vec<(usize, SegmentPredicate)> {
+            filters.iter().filter(|(column, _)| self.field(*column).is_none()).cloned().collect()
+        };
+        let (fixed, dynamic) = (of_columns(&options.column_filters), of_columns(&dynamic));
+        let found = options.table.few_candidates(snapshot, &fixed, &dynamic)?;
         let Some(ids) = found else { return Ok(None) };
         let mut spans: Vec<Span> = Vec::new();
         let mut next = 0;
@@ -206,9 +219,10 @@ impl TableScan {
 
     /// Columns that conditions look at, in their order, and all that are read, each once or more.
     fn columns_read(&self, filters: &[ScanFilter]) -> (Vec<usize>, Vec<usize>) {
-        let mut first: Vec<usize> = filters.iter().map(|filter| filter.column).collect();
-        first.extend(&self.options.residual_columns);
-        (first, self.options.columns.clone())
+        let first = filters.iter().map(|filter| filter.column);
+        let first = first.chain(self.options.residual_columns.iter().copied());
+        let rest = self.options.columns.iter().copied();
+        (first.map(|at| self.stored(at)).collect(), rest.map(|at| self.stored(at)).collect())
     }
 
     /// Whether some column that is read of a row group is not in memory.
@@ -216,7 +230,7 @@ impl TableScan {
         let first = filters.iter().map(|filter| filter.column);
         let mut read =
             first.chain(self.options.residual_columns.iter().chain(&self.options.columns).copied());
-        read.any(|column| group.column(column).is_absent())
+        read.any(|column| group.column(self.stored(column)).is_absent())
     }
 
     /// Row groups that are not in memory are morsels as a whole: two workers in one would wait for each other's columns.
@@ -245,7 +259,7 @@ impl TableScan {
         let groups = self.options.snapshot.row_groups();
         let chosen = self.options.groups.as_ref();
         let read = |group: &RowGroup| {
-            let excluded = |f: &ScanFilter| group.column(f.column).prune(&f.predicate) == Prune::None;
+            let excluded = |f: &ScanFilter| self.prune(group, f) == Prune::None;
             group.live_count() > 0 && !filters.iter().any(excluded)
         };
         let note = |(is_read, group): (&mut bool, &Arc<RowGroup>)| *is_read = read(group);
@@ -286,8 +300,8 @@ impl TableScan {
         let group = &self.options.snapshot.row_groups()[index];
         local.group = None;
         local.prepared.clear();
-        local.segments.clear();
-        local.segments.resize(group.columns().len(), None);
+        local.parts.clear();
+        local.parts.resize_with(group.columns().len() + self.options.fields.len(), || None);
         local.found = None;
         let is_decided = if self.options.by_value.is_empty() || span.listed.is_some() {
             Vec::new()
@@ -296,13 +310,11 @@ impl TableScan {
         };
         for (number, filter) in started.filters.iter().enumerate() {
             if is_decided.get(number) == Some(&true) {
-                local.prepared.push(None);
+                local.prepared.push(Prepared::Everything);
                 continue;
             }
-            let segment = segment_of(&mut local.segments, group, filter.column)?;
-            let prepared = segment.prepare(&filter.predicate)?;
-            let all = segment.prune_prepared(&prepared) == Prune::All;
-            local.prepared.push((!all).then_some(prepared));
+            let prepared = self.part(&mut local.parts, group, filter.column)?.prepare(&filter.predicate)?;
+            local.prepared.push(prepared);
         }
         local.group = Some(index);
         Ok(())
@@ -333,19 +345,19 @@ impl TableScan {
         for place in 0..local.order.len() {
             let index = local.order[place];
             let filter = &started.filters[index];
-            let Some(prepared) = &local.prepared[index] else { continue };
+            if matches!(local.prepared[index], Prepared::Everything) {
+                continue;
+            }
             if local.tallies[index].rests() {
                 continue;
             }
             local.narrowed.clear();
             let selection = narrowed.then_some(local.selection.as_slice());
             let before = selection.map_or(end - start, <[u32]>::len);
-            segment_of(&mut local.segments, group, filter.column)?.filter_prepared(
-                prepared,
-                start..end,
-                selection,
-                &mut local.narrowed,
-            )?;
+            let (part, prepared) =
+                (self.part(&mut local.parts, group, filter.column)?, &local.prepared[index]);
+            let budget = self.options.table.budget();
+            part.filter(prepared, &filter.predicate, start..end, selection, budget, &mut local.narrowed)?;
             local.tallies[index].count(before, local.narrowed.len(), filter.optional);
             if local.narrowed.len() == before {
                 continue;
@@ -379,7 +391,7 @@ impl TableScan {
                 if narrowed { Rows::Listed(&local.selection[from..to]) } else { Rows::Range(start + from) };
             let mut columns = Vec::with_capacity(self.options.residual_columns.len());
             for &column in &self.options.residual_columns {
-                columns.push(rows.read(&**segment_of(&mut local.segments, group, column)?, to - from));
+                columns.push(rows.read(self.part(&mut local.parts, group, column)?, to - from)?);
             }
             let batch = Batch::new(columns, to - from);
             self.options.residual.select(&mut local.residual, &batch, &mut local.positions)?;
@@ -399,14 +411,14 @@ impl TableScan {
     /// The wanted columns of some rows of a group.
     fn read(
         &self,
-        segments: &mut [Option<Arc<Segment>>],
+        parts: &mut [Option<Part>],
         group: &RowGroup,
         rows: Rows<'_>,
         len: usize,
     ) -> Result<Batch> {
         let mut columns: Vec<Vector> = Vec::with_capacity(self.options.columns.len() + 1);
         for &column in &self.options.columns {
-            columns.push(rows.read(&**segment_of(segments, group, column)?, len));
+            columns.push(rows.read(self.part(parts, group, column)?, len)?);
         }
         if self.options.row_ids {
             let first = group.row_id_start();
@@ -420,20 +432,6 @@ impl TableScan {
     }
 }
 
-/// A segment of the row group that a worker is at; read from the file when it is first needed.
-fn segment_of<'a>(
-    segments: &'a mut [Option<Arc<Segment>>],
-    group: &RowGroup,
-    column: usize,
-) -> Result<&'a Arc<Segment>> {
-    let slot = &mut segments[column];
-    let segment = match slot.take() {
-        Some(segment) => segment,
-        None => group.segment_to_scan(column)?,
-    };
-    Ok(slot.insert(segment))
-}
-
 /// Rows of a row group to be read.
 #[derive(Clone, Copy)]
 enum Rows<'a> {
@@ -444,13 +442,13 @@ enum Rows<'a> {
 }
 
 impl Rows<'_> {
-    fn read(self, segment: &Segment, len: usize) -> Vector {
+    fn read(self, part: &Part, len: usize) -> Result<Vector> {
         match self {
-            Self::Range(start) => segment.scan(start, len),
+            Self::Range(start) => part.scan(start, len),
             Self::Listed(rows) if rows[len - 1] as usize - rows[0] as usize == len - 1 => {
-                segment.scan(rows[0] as usize, len)
+                part.scan(rows[0] as usize, len)
             }
-            Self::Listed(rows) => segment.gather(rows),
+            Self::Listed(rows) => part.gather(rows),
         }
     }
 }
@@ -489,7 +487,11 @@ impl Source for TableScan {
             .collect();
         if let Some(group) = options.snapshot.row_groups().first() {
             for filter in &mut filters {
-                filter.cost = cost(&filter.predicate, group.column(filter.column).logical_type());
+                let ty = match self.field(filter.column) {
+                    Some(field) => field.ty.clone(),
+                    None => group.column(filter.column).logical_type(),
+                };
+                filter.cost = cost(&filter.predicate, ty);
             }
             filters.sort_by_key(|filter| filter.cost);
         }
@@ -510,7 +512,7 @@ impl Source for TableScan {
         Local {
             kept: None,
             group: None,
-            segments: Vec::new(),
+            parts: Vec::new(),
             prepared: Vec::new(),
             tallies: vec![Tally::default(); filters],
             order: (0..filters).collect(),
@@ -553,7 +555,7 @@ impl Source for TableScan {
             } else {
                 Rows::Range(span.start + from)
             };
-            let batch = self.read(&mut local.segments, group, rows, to - from)?;
+            let batch = self.read(&mut local.parts, group, rows, to - from)?;
             if push(batch)? == Flow::Done {
                 break;
             }

@@ -172,8 +172,8 @@ impl PushDown<'_> {
                 let (input, repr) = self.push_if(*input)?;
                 Ok(self.filter(input, repr, predicates))
             }
-            Plan::Scan { table, columns, filters, row_id } => {
-                let input = Plan::Scan { table, columns, filters: Vec::new(), row_id };
+            Plan::Scan { table, columns, fields, filters, row_id } => {
+                let input = Plan::Scan { table, columns, fields, filters: Vec::new(), row_id };
                 Ok(self.filter(input, Repr::new(), filters))
             }
             Plan::Source { source, columns, filters } => {

@@ -7,12 +7,13 @@ use super::super::checkpoint::{Checkpointed, columns_in_file};
 use super::super::directory::StoredTable;
 use super::super::object::Object;
 use super::super::state::State;
+use crate::ZoneMap;
 use crate::column::Column;
 use crate::file::{ObjectPtr, Root, StoredObject};
 use crate::home::Home;
 use crate::row_group::RowGroup;
 use crate::schema::TableSchema;
-use crate::segment::SegmentMeta;
+use crate::segment::FieldMeta;
 use crate::table::indexes::object_ptr;
 use inlay_types::{Error, Result, Value};
 use std::collections::HashMap;
@@ -232,17 +233,28 @@ fn segment_fits(column: &Arc<Column>) -> Result<()> {
         );
         return Err(Error::corrupt(message).within(place));
     }
-    if !range_fits(&found, said) {
+    if !(range_fits(&found.zone_map, &said.zone_map) && fields_fit(&found.fields, &said.fields)) {
         return Err(Error::corrupt("values outside of the range that the directory knows").within(place));
     }
     Ok(())
 }
 
 /// Whether the range that a directory keeps, in which long texts are cut, has room for a segment's.
-fn range_fits(found: &SegmentMeta, said: &SegmentMeta) -> bool {
+fn range_fits(found: &ZoneMap, said: &ZoneMap) -> bool {
     let in_order = |low: &Option<Value>, high: &Option<Value>| match (low, high) {
         (Some(low), Some(high)) => low.total_cmp(high).is_le(),
         _ => true,
     };
-    in_order(&said.zone_map.min, &found.zone_map.min) && in_order(&found.zone_map.max, &said.zone_map.max)
+    in_order(&said.min, &found.min) && in_order(&found.max, &said.max)
+}
+
+/// The same of fields. A directory that knows none is one of a version that has none.
+fn fields_fit(found: &[FieldMeta], said: &[FieldMeta]) -> bool {
+    let fits = |(found, said): (&FieldMeta, &FieldMeta)| {
+        range_fits(&found.zone_map, &said.zone_map)
+            && (said.zone_map.has_null || !found.zone_map.has_null)
+            && (said.zone_map.has_value || !found.zone_map.has_value)
+            && (said.fields.is_empty() || fields_fit(&found.fields, &said.fields))
+    };
+    found.is_empty() || found.len() == said.len() && found.iter().zip(said).all(fits)
 }

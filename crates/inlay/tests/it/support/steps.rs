@@ -33,11 +33,14 @@ pub const SESSIONS: [&[Step]; 2] = [
             "INSERT INTO log VALUES (2, 'five and six')",
             "COMMIT",
         ],
-        &["CREATE TABLE big (n BIGINT, word VARCHAR)"],
-        &["INSERT INTO big SELECT range, 'w' || CAST(range % 7 AS VARCHAR) FROM range(0, 140000)"],
+        &["CREATE TABLE big (n BIGINT, word VARCHAR, pair STRUCT(n BIGINT, w VARCHAR))"],
+        &[
+            "INSERT INTO big SELECT range, 'w' || CAST(range % 7 AS VARCHAR), {'n': range, 'w': CAST(range % 5 AS VARCHAR)} \
+           FROM range(0, 140000)",
+        ],
         &["INSERT INTO log VALUES (3, 'bulk')"],
         &["CHECKPOINT"],
-        &["UPDATE big SET n = n + 1 WHERE n < 1000"],
+        &["UPDATE big SET n = n + 1, pair = {'n': n, 'w': NULL} WHERE n < 1000"],
         &["UPDATE big SET n = n + 7, word = 'x' || word WHERE n % 3 = 0"],
         &["DELETE FROM big WHERE n >= 100000"],
         &["BEGIN", "UPDATE big SET n = n + 1", "UPDATE big SET n = n - 2 WHERE word > 'w3'", "COMMIT"],
@@ -78,7 +81,7 @@ const QUERIES: &[&str] = &[
     "SELECT id FROM item WHERE id = 5",
     "SELECT id, price FROM item WHERE name = 'item 30'",
     "SELECT * FROM log",
-    "SELECT count(*), sum(n), min(n), max(n), min(word), max(word) FROM big",
+    "SELECT count(*), sum(n), min(n), max(n), min(word), max(word), sum(pair.n), count(pair.w) FROM big",
     "SELECT * FROM cheap",
     "SELECT * FROM copy",
 ];
