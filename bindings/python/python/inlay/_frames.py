@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from importlib.util import find_spec
 from typing import Any
 
@@ -105,27 +106,106 @@ def columns_of_pandas(frame: Any) -> tuple[Any, list[list[str] | None]]:
         import pyarrow as pa
     except ModuleNotFoundError:
         return {name: _with_mask(frame[name]) for name in names}, []
-    try:
-        table = pa.Table.from_pandas(frame, preserve_index=False)
-    except (pa.ArrowException, OverflowError, TypeError, ValueError):
-        table = None
-    if table is None or any(_is_cut(field, frame[field.name]) for field in table.schema):
-        # Columns of objects of several types: they become the narrowest type that holds all, in the end text.
-        return {name: _with_mask(frame[name]) for name in names}, []
-    return table, [_categories(frame[name]) for name in names]
+    columns = _arrow_columns(frame, names)
+    words = [_categories(frame[name]) for name in names]
+    if all(column is not None for column in columns.values()):
+        return pa.table(columns), words
+    # Each column is by itself: the types of the others do not depend on it.
+    mixed: dict[str, Any] = {}
+    for name, known in zip(names, words, strict=True):
+        column = columns[name]
+        mixed[name] = _with_mask(frame[name]) if column is None else ArrowColumn(pa.table({name: column}), known)
+    return mixed, []
 
 
-def _is_cut(field: Any, column: Any) -> bool:
-    """Say whether Arrow has a column as a type that loses values, or that no column can have."""
-    import datetime
+class ArrowColumn:
+    """A column of a frame as a `pyarrow.Table` of one, and its words if it is an ENUM."""
 
+    __slots__ = ("table", "words")
+
+    def __init__(self, table: Any, words: list[str] | None) -> None:
+        self.table = table
+        self.words = words
+
+
+def _arrow_columns(frame: Any, names: list[str]) -> dict[str, Any]:
+    """
+    Make Arrow's columns of those of a frame; None of one that Arrow has no type for, or one that loses values.
+
+    Those are columns of objects of several types: they become the narrowest type that holds all, in the end text.
+    """
     import pyarrow as pa
 
-    if pa.types.is_date(field.type) and column.dtype == object:
-        return any(isinstance(value, datetime.datetime) for value in column)
-    if pa.types.is_time(field.type) and column.dtype == object:
-        return any(getattr(value, "tzinfo", None) is not None for value in column)
-    return bool(pa.types.is_decimal256(field.type))
+    columns: dict[str, Any] = dict.fromkeys(names)
+    together = [name for name in names if frame[name].dtype != object]
+    try:
+        # By several threads.
+        table = pa.Table.from_pandas(frame[together], preserve_index=False)
+        columns.update({name: None if _is_too_wide(table[name].type) else table[name] for name in together})
+    except _refusals(pa):
+        columns.update({name: _arrow_column(frame[name]) for name in together})
+    columns.update({name: _arrow_column(frame[name]) for name in names if frame[name].dtype == object})
+    return columns
+
+
+def _refusals(pa: Any) -> tuple[type[Exception], ...]:
+    """Return what pyarrow raises where it has no column for values."""
+    return (pa.ArrowException, OverflowError, TypeError, ValueError)
+
+
+def _arrow_column(column: Any) -> Any:
+    import pyarrow as pa
+
+    try:
+        array = pa.array(column, from_pandas=True)
+    except _refusals(pa):
+        return None
+    is_cut = _is_cut(array.type, column) if column.dtype == object else _is_too_wide(array.type)
+    return None if is_cut else array
+
+
+def _is_cut(ty: Any, values: Any) -> bool:
+    """Say whether Arrow has objects, or what is in them, as a type that loses some, or that no column can have."""
+    import pyarrow as pa
+
+    types = pa.types
+    if types.is_struct(ty):
+        dicts = [value for value in values if isinstance(value, dict)]
+        return any(_is_cut(field.type, [each.get(field.name) for each in dicts]) for field in ty)
+    if types.is_list(ty) or types.is_large_list(ty) or types.is_fixed_size_list(ty):
+        return _is_cut(ty.value_type, [item for value in values if _has_items(value) for item in value])
+    if types.is_date(ty):
+        return any(isinstance(value, datetime.datetime) for value in values)
+    if types.is_time(ty):
+        return any(getattr(value, "tzinfo", None) is not None for value in values)
+    if types.is_timestamp(ty):
+        return _is_cut_moment(ty, values)
+    if types.is_duration(ty):
+        return ty.unit != "ns" and any(getattr(value, "nanoseconds", 0) for value in values)
+    if types.is_binary(ty) or types.is_string(ty):
+        kinds = set(map(type, values))
+        return any(issubclass(kind, str) for kind in kinds) and any(issubclass(kind, bytes) for kind in kinds)
+    return _is_too_wide(ty)
+
+
+def _has_items(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) or getattr(value, "ndim", 0) > 0
+
+
+def _is_cut_moment(ty: Any, values: Any) -> bool:
+    """Say whether moments have nanoseconds that the type has not, or are with and without a zone."""
+    # NaT is no other value than itself.
+    moments = [value for value in values if isinstance(value, datetime.datetime) and value == value]
+    if ty.unit != "ns" and any(getattr(value, "nanosecond", 0) for value in moments):
+        return True
+    naive = sum(value.tzinfo is None for value in moments)
+    return 0 < naive < len(moments) or len({type(value).__name__ == "datetime64" for value in values}) > 1
+
+
+def _is_too_wide(ty: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_decimal256(ty))
 
 
 def different(names: list[str]) -> list[str]:
@@ -153,6 +233,11 @@ def _with_mask(column: Any) -> Any:
     import numpy as np
 
     missing = column.isna().to_numpy(dtype=bool)
+    dtype = getattr(column.dtype, "numpy_dtype", None)
+    if dtype is not None and dtype.kind in "iubf" and type(column.dtype).__module__.startswith("pandas."):
+        # Nullable numbers, which would become floats or objects.
+        values = column.to_numpy(dtype=dtype, na_value=0)
+        return np.ma.MaskedArray(values, missing) if missing.any() else values
     values = column.to_numpy()
     if values.dtype.kind in "Ofm" and missing.any():
         return np.ma.MaskedArray(values, missing)

@@ -82,11 +82,15 @@ def arrow_column(name: str, values: Any) -> _Made:
 
     Arrays of other packages, and those of pandas that NumPy has as they are, stay arrays.
     """
+    from inlay._frames import ArrowColumn
+
     module = type(values).__module__.partition(".")[0]
     if getattr(values, "ndim", 1) != 1:
         return None, values, None, True
     if module == "pandas":
         return _of_pandas(name, values)
+    if isinstance(values, ArrowColumn):
+        return values.table, None, values.words, False
     if module == "polars" and hasattr(values, "to_frame"):
         frame = values.to_frame(name)
         return frame, None, words_of(frame)[0], False
@@ -114,7 +118,7 @@ def _of_pandas(name: str, values: Any) -> _Made:
 
     made, words = columns_of_pandas(pd.Series(values, copy=False).to_frame(name))
     if isinstance(made, dict):
-        return None, made[name], None, True
+        return arrow_column(name, made[name])
     return made, None, words[0], False
 
 
@@ -277,6 +281,8 @@ def plain_columns(frame: Any) -> Any:
 
 
 def _plain_column(pd: Any, column: Any) -> Any:
+    if isinstance(column.dtype, pd.SparseDtype):
+        return column.sparse.to_dense()
     categories = getattr(column.dtype, "categories", None)
     if categories is not None:
         if isinstance(categories.dtype, pd.IntervalDtype):
