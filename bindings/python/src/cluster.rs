@@ -1,8 +1,11 @@
 //! Queries for a cluster: their text and tables. `inlay._cluster` sends them.
 
 use crate::connection::Connection;
+use crate::errors::exception;
+use crate::functions;
 use crate::host::{self, InCall, PythonHost, hosted};
-use inlay::Parameters;
+use inlay::types::{Error, LogicalType};
+use inlay::{ClusterFunction, Parameters, Value};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::Arc;
@@ -10,9 +13,14 @@ use std::sync::Arc;
 /// A table of a query: its name there, a format of Spark's, paths, options, and which it is for people.
 type Named = (String, &'static str, Vec<String>, Vec<(&'static str, String)>, String);
 
-/// A query's text, tables, columns as name, type and the type that carries it, the SELECT that makes its rows of those that come back, and
+/// A function that goes along: its name there, what `inlay._udf` declares, the object that is called, the types of arguments with those
+/// that carry them and constants as SQL, and the types of what it gives.
+type Sent<'py> =
+    (String, Bound<'py, PyDict>, Py<PyAny>, Vec<(String, String, Option<String>)>, (String, String));
+
+/// A query's text, tables, functions, columns as name, type and the type that carries it, the SELECT that makes its rows of those that come back, and
 /// what is refused.
-type Written = (String, Vec<Named>, Vec<(String, String, String)>, String, Vec<String>);
+type Written<'py> = (String, Vec<Named>, Vec<Sent<'py>>, Vec<(String, String, String)>, String, Vec<String>);
 
 /// Versions of tables that were written for a cluster.
 #[pyclass(frozen, module = "inlay._inlay")]
@@ -29,15 +37,15 @@ impl Shipped {
 
     /// Writes a query in Spark's SQL, and with a folder the tables that it reads. Fails where anything is refused, unless `lists`.
     #[pyo3(signature = (connection, query, tables, folder = None, lists = false))]
-    fn write(
+    fn write<'py>(
         &self,
-        py: Python<'_>,
+        py: Python<'py>,
         connection: &Connection,
         query: &str,
         tables: &Bound<'_, PyDict>,
         folder: Option<&str>,
         lists: bool,
-    ) -> PyResult<Written> {
+    ) -> PyResult<Written<'py>> {
         let engine = &connection.engine;
         let _call = InCall::of(engine);
         let host = PythonHost::new(engine, host::tables_of(Some(tables))?);
@@ -57,6 +65,22 @@ impl Shipped {
             .into_iter()
             .map(|(name, ty, carrier)| (name, ty.to_string(), carrier.to_string()))
             .collect();
-        Ok((written.text, tables, columns, again, written.refused))
+        let functions = written.functions.into_iter().map(|sent| along(py, sent)).collect::<PyResult<_>>()?;
+        Ok((written.text, tables, functions, columns, again, written.refused))
     }
+}
+
+/// What a function is, for another process.
+fn along(py: Python<'_>, sent: ClusterFunction) -> PyResult<Sent<'_>> {
+    let Some((fields, callable)) = functions::portable(py, &sent.external)? else {
+        let name = &sent.external.definition.name;
+        let message = format!("on a cluster: the function {name}, which is not in Python, is not supported");
+        return Err(exception(py, &Error::unsupported(message)));
+    };
+    let argument = |(ty, carrier, constant): (LogicalType, LogicalType, Option<Value>)| {
+        (ty.to_string(), carrier.to_string(), constant.map(|value| value.to_sql()))
+    };
+    let arguments = sent.arguments.into_iter().map(argument).collect();
+    let (returns, carrier) = sent.returns;
+    Ok((sent.name, fields, callable, arguments, (returns.to_string(), carrier.to_string())))
 }

@@ -18,14 +18,14 @@ const NOT_LOWERED: &str = "[İΣẞ]";
 impl Writer<'_> {
     pub(crate) fn call(&mut self, function: &ScalarFunction, args: &[Expr], place: Place) -> String {
         let name = &*function.name;
-        if function.external.is_some() {
-            return self.refuse(format!("the function {name} of the host"), place);
-        }
         match function.volatility {
             Volatility::Volatile => {
                 return self.refuse(format!("{name}, which gives other values each time"), place);
             }
             Volatility::Immutable | Volatility::Stable => {}
+        }
+        if let Some(external) = &function.external {
+            return self.scalar_of_host(external, args, place);
         }
         let written = match args {
             [] => None,

@@ -14,6 +14,9 @@ use inlay_sql::plan::{ColumnId, CompareOp, Expr, JoinKind, Place, Plan};
 impl Writer<'_> {
     /// Conditions as one; TRUE without any.
     fn conjunction(&mut self, conditions: &[Expr]) -> String {
+        if conditions.iter().any(super::host::calls_host) {
+            self.refuse("a function of Python in the condition of a join", Place::default());
+        }
         let parts: Vec<String> = conditions.iter().map(|c| format!("({})", self.expr(c))).collect();
         if parts.is_empty() { "true".into() } else { parts.join(" AND ") }
     }

@@ -2484,6 +2484,7 @@ class Shipped:
     ) -> tuple[
         str,
         list[tuple[str, str, list[str], list[tuple[str, str]], str]],
+        list[tuple[str, dict[str, Any], Any, list[tuple[str, str, str | None]], tuple[str, str]]],
         list[tuple[str, str, str]],
         str,
         list[str],

@@ -11,7 +11,8 @@ use crate::transactions::{ModesExt, Transactions};
 use inlay_catalog::access::Door;
 use inlay_catalog::{ClusterFiles, TableEntry};
 use inlay_formats::Account;
-use inlay_spark::{NamedTable, Origin, Refusal, TableNames, Written, carrier};
+use inlay_kernels::external::External;
+use inlay_spark::{HostCall, NamedFunction, NamedTable, Names, Origin, Refusal, Written, carrier};
 use inlay_sql::optimizer;
 use inlay_sql::parser::ast;
 use inlay_sql::plan::statement::Query;
@@ -24,9 +25,27 @@ use parking_lot::Mutex;
 use std::path::Path;
 use std::sync::{Arc, Weak};
 
-/// Versions of tables that were given a name, and those of them whose files are there.
+/// Versions of tables that were given a name, and those of them whose files are there; functions that were.
 #[derive(Debug, Default)]
-pub struct Shipped(Mutex<Vec<Version>>);
+pub struct Shipped {
+    versions: Mutex<Vec<Version>>,
+    functions: Mutex<Functions>,
+}
+
+/// Functions by what they are called with; those that are gone leave no name for others.
+#[derive(Debug, Default)]
+struct Functions {
+    known: Vec<Sent>,
+    count: usize,
+}
+
+#[derive(Debug)]
+struct Sent {
+    external: Weak<External>,
+    arg_types: Vec<LogicalType>,
+    constants: Vec<Option<Value>>,
+    name: String,
+}
 
 #[derive(Debug)]
 struct Version {
@@ -44,7 +63,7 @@ impl Shipped {
     /// The name of the table's version, which is new if nobody asked for it before.
     fn name(&self, table: &TableEntry) -> String {
         let snapshot = table.table.snapshot();
-        let mut known = self.0.lock();
+        let mut known = self.versions.lock();
         let found =
             known.iter().find(|version| std::ptr::eq(version.snapshot.as_ptr(), Arc::as_ptr(&snapshot)));
         if let Some(version) = found {
@@ -56,19 +75,41 @@ impl Shipped {
     }
 
     fn is_written(&self, name: &str) -> bool {
-        self.0.lock().iter().any(|version| version.name == name && version.is_written)
+        self.versions.lock().iter().any(|version| version.name == name && version.is_written)
     }
 
     fn note_written(&self, name: &str) {
-        if let Some(version) = self.0.lock().iter_mut().find(|version| version.name == name) {
+        if let Some(version) = self.versions.lock().iter_mut().find(|version| version.name == name) {
             version.is_written = true;
         }
     }
 }
 
-impl TableNames for Shipped {
+impl Names for Shipped {
     fn stored(&self, table: &TableEntry) -> String {
         self.name(table)
+    }
+
+    fn function(&self, call: &HostCall) -> String {
+        let mut functions = self.functions.lock();
+        functions.known.retain(|sent| sent.external.strong_count() > 0);
+        let is_same = |sent: &&Sent| {
+            std::ptr::eq(sent.external.as_ptr(), Arc::as_ptr(&call.external))
+                && sent.arg_types == call.arg_types
+                && sent.constants == call.constants
+        };
+        if let Some(sent) = functions.known.iter().find(is_same) {
+            return sent.name.clone();
+        }
+        let name = format!("inlay_f{}", functions.count);
+        functions.count += 1;
+        functions.known.push(Sent {
+            external: Arc::downgrade(&call.external),
+            arg_types: call.arg_types.clone(),
+            constants: call.constants.clone(),
+            name: name.clone(),
+        });
+        name
     }
 }
 
@@ -87,6 +128,19 @@ pub struct ClusterTable {
     pub shown: String,
 }
 
+/// A function that a query for a cluster calls.
+#[derive(Clone, Debug)]
+pub struct ClusterFunction {
+    /// Its name in the query.
+    pub name: String,
+    /// What is called.
+    pub external: Arc<External>,
+    /// What it is called with: types, those that carry them, and constants of the statement.
+    pub arguments: Vec<(LogicalType, LogicalType, Option<Value>)>,
+    /// The type of what it gives, and the one that carries it.
+    pub returns: (LogicalType, LogicalType),
+}
+
 /// A query for a cluster.
 #[derive(Clone, Debug)]
 pub struct ClusterQuery {
@@ -94,6 +148,8 @@ pub struct ClusterQuery {
     pub text: String,
     /// The tables it names.
     pub tables: Vec<ClusterTable>,
+    /// The functions that go along.
+    pub functions: Vec<ClusterFunction>,
     /// Names of the columns it gives, their types, and those that Spark gives for them.
     pub columns: Vec<(String, LogicalType, LogicalType)>,
     /// What the cluster cannot be given, and where it stands.
@@ -134,7 +190,7 @@ impl Run<'_> {
         folder: Option<&str>,
     ) -> Result<ClusterQuery> {
         let query = optimizer::decorrelate(query)?;
-        let Written { text, tables, columns, refused } = inlay_spark::write(&query, shipped);
+        let Written { text, tables, functions, columns, refused } = inlay_spark::write(&query, shipped);
         let ships = refused.is_empty();
         let mut named = Vec::with_capacity(tables.len());
         for table in tables {
@@ -147,6 +203,7 @@ impl Run<'_> {
         Ok(ClusterQuery {
             text,
             tables: named,
+            functions: functions.into_iter().map(cluster_function).collect(),
             columns: columns.into_iter().map(carried).collect(),
             refused: refused.iter().map(placed).collect(),
         })
@@ -250,11 +307,33 @@ impl Run<'_> {
             };
             lines.push(format!("{verb} {} = {shown}", table.name));
         }
+        for function in &query.functions {
+            lines.push(format!("sends {} = {}", function.name, function.external.definition.signature()));
+        }
         lines.push(format!("moves back {} columns", types.len()));
         if query.refused.is_empty() {
             lines.extend(query.text.lines().map(str::to_string));
         }
         QueryResult::lines("plan", lines.into_iter())
+    }
+}
+
+fn cluster_function(function: NamedFunction) -> ClusterFunction {
+    let NamedFunction { name, call, returns } = function;
+    // What nothing carries was refused: such a query is not sent.
+    let carried = |ty: LogicalType| {
+        let carrier = carrier(&ty).unwrap_or(LogicalType::Null);
+        (ty, carrier)
+    };
+    let arguments = call.arg_types.into_iter().zip(call.constants).map(|(ty, constant)| {
+        let (ty, carrier) = carried(ty);
+        (ty, carrier, constant)
+    });
+    ClusterFunction {
+        name,
+        external: call.external,
+        arguments: arguments.collect(),
+        returns: carried(returns),
     }
 }
 

@@ -46,6 +46,12 @@ fn overflow_is_an_error_there_too() {
 }
 
 #[test]
+fn one_parameter_of_a_lambda_stands_alone() {
+    assert!(text("SELECT list_filter([a, 1], x -> x > 1) FROM t").contains(", l"), "no parentheses");
+    assert!(text("SELECT list_transform([a, 1], (x, i) -> x + i) FROM t").contains(", (l"), "parentheses");
+}
+
+#[test]
 fn texts_stay_texts() {
     assert!(text("SELECT s = 'a'' OR 1=1 --' FROM t").contains(r"'a\' OR 1=1 --'"));
     assert!(text(r"SELECT s LIKE 'C:\temp%' FROM t").contains(r"LIKE 'C:\\\\temp%'"));
