@@ -1,12 +1,12 @@
-"""TPC-H from Parquet files: Inlay here, a cluster through Inlay, and the same text by pyspark alone. Then the voters, classified on
-the cluster by a function that was trained here.
+"""TPC-H from Parquet files: Inlay here, a cluster through Inlay, and the same text by pyspark alone. Then the voters,
+classified on the cluster by a function that was trained here.
 
     python -m bench.cluster --sf 1                                   on Sail, which is started for it
     python -m bench.cluster --sf 1 --url sc://127.0.0.1:15002        on Spark
     python -m bench.cluster --sf 0.01 --only tpch --queries 1,6 --runs 3
 
-Each query runs `--runs` times in turns; medians are shown. The cost of going through Inlay may be 10 % and 0.2 s of what pyspark takes;
-answers have to be equal. The script ends with 1 where they are not.
+Each query runs `--runs` times in turns; medians are shown. Going through Inlay may cost 10 % and 0.2 s of what pyspark
+takes; answers have to be equal. The script ends with 1 where they are not.
 """
 
 from __future__ import annotations
@@ -51,9 +51,7 @@ def tpch(con: Any, scale: float, numbers: list[int], runs: int) -> bool:
     cluster = cluster_of(con)
     kept: dict[str, list[float]] = {"here": [], "there": [], "pyspark": []}
     is_right = True
-    print(
-        f"TPC-H from Parquet at scale {scale:g}, seconds: Inlay here, {cluster.shown} through Inlay, the same text by pyspark"
-    )
+    print(f"TPC-H from Parquet at scale {scale:g}, seconds: here, {cluster.shown} through Inlay, its text by pyspark")
     for number in numbers:
         query = query_text(number).strip().rstrip(";")
         text = text_of(con, query, cluster.folder)
@@ -115,9 +113,8 @@ def voters(con: Any, rows: int, runs: int) -> bool:
             found[way].append(timed(work)[0])
     here, there = (statistics.median(seconds) for seconds in found.values())
     wrong = difference(*answers)
-    print(
-        f"{rows:,} voters classified, seconds: {here:.2f} here, {there:.2f} there   {'equal' if wrong is None else wrong}"
-    )
+    shown = "equal" if wrong is None else wrong
+    print(f"{rows:,} voters classified, seconds: {here:.2f} here, {there:.2f} there   {shown}")
     return wrong is None
 
 

@@ -5,8 +5,8 @@
 
     python -m tests.cluster.differential fuzz --queries 2000 --seed 1
 
-Suites are tpch, ssb, tpcds, friendly, fuzz, which is queries that the fuzzer makes, and sql, which is every query of `tests/sql` that
-answers here. A query is
+Suites are tpch, ssb, tpcds, friendly, fuzz, which is queries that the fuzzer makes, and sql, which is every query of
+`tests/sql` that answers here. A query is
 
 - equal: the rows are the same multiset (doubles within 1e-9); their order is not looked at;
 - refused: `EXPLAIN (ENGINE cluster)` names what is not written, and nothing is sent;

@@ -4,8 +4,12 @@ use crate::connection::Connection;
 use crate::errors::exception;
 use crate::functions;
 use crate::host::{self, InCall, PythonHost, hosted};
+use crate::register;
+use crate::result::Answer;
+use inlay::settings::HostSettings;
 use inlay::types::{Error, LogicalType};
-use inlay::{ClusterFunction, Parameters, Value};
+use inlay::{ClusterFunction, ClusterQuery, Parameters, Value};
+use parking_lot::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::Arc;
@@ -57,17 +61,55 @@ impl Shipped {
                 None => Ok(written),
             }
         })?;
-        let again = written.again("rows_of_cluster");
-        let tables =
-            written.tables.into_iter().map(|t| (t.name, t.format, t.paths, t.options, t.shown)).collect();
-        let columns = written
-            .columns
-            .into_iter()
-            .map(|(name, ty, carrier)| (name, ty.to_string(), carrier.to_string()))
-            .collect();
-        let functions = written.functions.into_iter().map(|sent| along(py, sent)).collect::<PyResult<_>>()?;
-        Ok((written.text, tables, functions, columns, again, written.refused))
+        fields(py, written)
     }
+
+    /// Runs a query here whose parts `fetch` gives, which is told what `write` gives; `None` where there is no part for a cluster.
+    fn in_parts(
+        &self,
+        py: Python<'_>,
+        connection: &Connection,
+        query: &str,
+        folder: &str,
+        fetch: Py<PyAny>,
+    ) -> PyResult<Option<Answer>> {
+        let engine = &connection.engine;
+        let _call = InCall::of(engine);
+        let host = PythonHost::new(engine, Vec::new());
+        let parameters = Parameters::default();
+        let raised: Mutex<Option<PyErr>> = Mutex::new(None);
+        let mut part = |written: ClusterQuery| {
+            let rows = Python::attach(|py| {
+                let rows = fetch.bind(py).call1(fields(py, written)?)?;
+                register::source(py, "rows of the cluster", &rows, &HostSettings::default())
+            });
+            rows.map_err(|error| {
+                *raised.lock() = Some(error);
+                Error::unsupported("a part of a query whose rows did not come")
+            })
+        };
+        let answer = hosted(py, &host, |host| {
+            engine.in_parts(query, &parameters, Some(host), &self.versions, folder, &mut part)
+        });
+        if let Some(error) = raised.into_inner() {
+            return Err(error);
+        }
+        Ok(answer?.map(|rows| connection.rows_of(rows)))
+    }
+}
+
+/// What Python is told of a query.
+fn fields(py: Python<'_>, written: ClusterQuery) -> PyResult<Written<'_>> {
+    let again = written.again("rows_of_cluster");
+    let tables =
+        written.tables.into_iter().map(|t| (t.name, t.format, t.paths, t.options, t.shown)).collect();
+    let columns = written
+        .columns
+        .into_iter()
+        .map(|(name, ty, carrier)| (name, ty.to_string(), carrier.to_string()))
+        .collect();
+    let functions = written.functions.into_iter().map(|sent| along(py, sent)).collect::<PyResult<_>>()?;
+    Ok((written.text, tables, functions, columns, again, written.refused))
 }
 
 /// What a function is, for another process.

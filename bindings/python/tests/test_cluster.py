@@ -254,3 +254,39 @@ def test_files_that_change_are_read_anew(con: Any, tmp_path: pathlib.Path) -> No
         con.execute(f"COPY (SELECT i AS n FROM range({count}) r(i)) TO '{path}'")
         query = f"SELECT count(*), max(n) FROM '{path}'"
         assert con.sql(query, engine="cluster").fetchall() == [(count, count - 1)]
+
+
+@needs_sail
+def test_what_is_refused_runs_here_over_parts_of_the_cluster(con: Any) -> None:
+    con.execute("CREATE TABLE big AS SELECT i, i % 10 AS k, i / 7 AS x FROM range(10000) r(i)")
+    queries = [
+        "SELECT mode(n) AS m FROM (SELECT k, count(*) AS n FROM big GROUP BY k)",
+        "SELECT k, x::VARCHAR AS s FROM (SELECT k, avg(x) AS x FROM big GROUP BY k) ORDER BY k DESC",
+        "WITH g AS (SELECT k, sum(i) AS n FROM big GROUP BY k) SELECT list(n ORDER BY k), mode(k) FROM g",
+        "SELECT a.k, a.n, mode(b.m) FROM (SELECT k, count(*) AS n FROM big GROUP BY k) a "
+        "JOIN (SELECT k, max(x) AS m FROM big GROUP BY k) b ON a.k = b.k GROUP BY ALL ORDER BY ALL",
+    ]
+    for query in queries:
+        lines = [row[0] for row in con.execute(f"EXPLAIN (ENGINE cluster) {query}").fetchall()]
+        assert lines[0].startswith("runs here over ") and "part 1, on the cluster" in lines, query
+        there, ours = con.sql(query, engine="cluster"), con.sql(query)
+        assert (there.columns, there.types) == (ours.columns, ours.types)
+        assert there.fetchall() == ours.fetchall(), query
+    with pytest.raises(inlay.Error, match=r"out of range|overflow|[Cc]ast"):
+        con.sql("SELECT mode(n) FROM (SELECT k, max((i * 1000)::TINYINT) AS n FROM big GROUP BY k)", engine="cluster")
+
+
+@needs_sail
+def test_a_part_that_fails_says_so_and_nothing_else_comes(con: Any) -> None:
+    from inlay._cluster import cluster_of
+
+    con.execute("CREATE TABLE some AS SELECT i % 10 AS k FROM range(100) r(i)")
+    cluster = cluster_of(con)
+
+    def gone(session: Any, text: str) -> Any:
+        raise RuntimeError("UNAVAILABLE: failed to connect")
+
+    cluster._fetch = gone
+    with pytest.raises(inlay.OperationalError, match="does not answer"):
+        con.sql("SELECT mode(n) FROM (SELECT k, count(*) AS n FROM some GROUP BY k)", engine="cluster")
+    assert con.sql("SELECT count(*) FROM some").fetchall() == [(100,)]

@@ -68,7 +68,7 @@ def functions(con: Any) -> None:
     con.create_function("next_day", lambda d: d + datetime.timedelta(days=1), ["DATE"], "DATE")
     con.create_function("later", lambda at: at + datetime.timedelta(hours=1), ["TIMESTAMP"], "TIMESTAMP")
     con.create_function("tax", lambda m: m * Decimal("1.19"), ["DECIMAL(10, 2)"], "DECIMAL(18, 4)")
-    con.create_function("reversed_of", lambda l: l[::-1], ["BIGINT[]"], "BIGINT[]")
+    con.create_function("reversed_of", lambda values: values[::-1], ["BIGINT[]"], "BIGINT[]")
     con.create_function("small", lambda u: u // 2, ["UTINYINT"], "UTINYINT")
     con.create_function("which", lambda b: "yes" if b else "no", ["BOOLEAN"], "VARCHAR")
     con.create_function(
@@ -184,8 +184,8 @@ def test_versions_are_compared_first(con: Any, monkeypatch: pytest.MonkeyPatch) 
     _along.check_versions(cluster._session(), cluster.shown)
     here = f"{sys.version_info[0]}.{sys.version_info[1]}"
     monkeypatch.setattr(_along, "versions", lambda: f"3.99 {inlay.__version__}")
-    with pytest.raises(inlay.NotSupportedError, match=f"the same Python: 3.99 here, {here} at sail://local"):
+    with pytest.raises(inlay.NotSupportedError, match=rf"the same Python: 3\.99 here, {here} at sail://local"):
         _along.check_versions(cluster._session(), cluster.shown)
     monkeypatch.setattr(_along, "versions", lambda: f"{here} 9.9")
-    with pytest.raises(inlay.NotSupportedError, match="pip install inlay==9.9 there"):
+    with pytest.raises(inlay.NotSupportedError, match=r"pip install inlay==9\.9 there"):
         _along.check_versions(cluster._session(), cluster.shown)

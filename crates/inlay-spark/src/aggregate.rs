@@ -160,6 +160,10 @@ impl Writer<'_> {
                     return self.refuse(format!("{function} of {of}"), place);
                 }
                 let x = self.argument(call, 0);
+                if call.over.is_empty() && call.filter.is_none() && call.args.iter().all(is_literal) {
+                    // Sail takes the constant for a column that is never NULL, and fails.
+                    return format!("CASE WHEN count(1) > 0 THEN {x} END");
+                }
                 format!("{function}({x}){over}")
             }
             // Some value that is not NULL, and the same one each time.
@@ -273,7 +277,7 @@ impl Writer<'_> {
         }
         // Sail names columns by their expressions without casts: the product keeps the two sums apart.
         // Spark has ten digits more than the argument for a sum, up to 38: beyond, not every engine sees an overflow.
-        let fails = failure("an overflow of a sum of DECIMALs", &format!("sum({distinct}{x}){over}"));
+        let fails = failure("an overflow of a sum of DECIMALs", &format!("sum({distinct}{x}){over}"), &spark);
         let limit = double(10f64.powi(38 - i32::from(scale)) * (1.0 - 1e-9));
         format!(
             "CASE WHEN abs(sum({distinct}CAST({x} AS DOUBLE) * 1.0D){over}) >= {limit} THEN {fails} ELSE {sum} END"
@@ -390,4 +394,8 @@ impl Writer<'_> {
         let separator = super::literal::text(&separator);
         format!("CASE WHEN count({x}) > 0 THEN array_join(transform({values}, e -> e.v), {separator}) END")
     }
+}
+
+fn is_literal(expr: &Expr) -> bool {
+    matches!(expr, Expr::Literal { .. })
 }

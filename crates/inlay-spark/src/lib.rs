@@ -9,7 +9,7 @@
 //!      r1 AS (SELECT c5, sum(c6) AS c7 FROM r0 GROUP BY c5)
 //! SELECT c5 AS o0, c7 AS o1 FROM r1 ORDER BY c7 DESC NULLS LAST
 //! ```
-//! - `relation`: operators. `host`: functions of Python, which go along. `join`: those that Spark has in another form. `expression`, `function`, `cast`, `aggregate`, `window`: what
+//! - `split`: parts of queries. `relation`: operators. `host`: functions of Python, which go along. `join`: those that Spark has in another form. `expression`, `function`, `cast`, `aggregate`, `window`: what
 //!   operators compute. `pattern`: LIKE and regular expressions. `literal`, `carrier`: values and types.
 //!
 //! Invariants
@@ -33,11 +33,13 @@ mod join;
 mod literal;
 mod pattern;
 mod relation;
+mod split;
 #[cfg(test)]
 mod tests;
 mod window;
 
 pub use carrier::{carrier, spark_type};
+pub use split::split;
 
 use inlay_catalog::{TableEntry, TableSource};
 use inlay_kernels::external::External;

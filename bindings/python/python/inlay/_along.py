@@ -1,10 +1,10 @@
 """
 Functions of Python that go along to a cluster: what is sent, and how it is called there.
 
-Workers of the cluster have this package, too: a function is made one of a small database in the worker's process and is
-called by it, so that it sees the arrays and gives NULLs, types and errors that it does here. What is sent is the function
-by cloudpickle, of modules that are not installed by value, and what was declared of it. One of more than `_LARGE` bytes,
-as a model makes it, is put in the shared folder once and read once by each worker.
+Workers of the cluster have this package, too: a function is made one of a small database in the worker's process and
+is called by it, so that it sees the arrays and gives NULLs, types and errors that it does here. What is sent is the
+function by cloudpickle, of modules that are not installed by value, and what was declared of it. One of more than
+`_LARGE` bytes, as a model makes it, is put in the shared folder once and read once by each worker.
 """
 
 from __future__ import annotations
@@ -152,16 +152,20 @@ def along(sent: tuple[Any, ...], folder: str) -> Along:
     return Along(declared, source, digest, arguments, returns)
 
 
-def registered(session: Any, connection: Any, sent: tuple[Any, ...], folder: str) -> None:
+def registered(session: Any, sent: tuple[Any, ...], folder: str) -> None:
     """Make a function known to a session under its name."""
     from pyspark.sql.pandas.types import from_arrow_type
+
+    import inlay
 
     try:
         from pyspark.sql.functions import ArrowUDFType, arrow_udf
     except ImportError:
         raise NotSupportedError("functions on a cluster need pyspark-client 4.1 or later") from None
     name, declared, _, _, (_, carrier) = sent
-    given = connection.execute(f"SELECT CAST(NULL AS {carrier}) AS o").to_arrow_table().schema.field(0).type
+    # Not by the caller's connection, which may be within its query.
+    with inlay.connect() as con:
+        given = con.execute(f"SELECT CAST(NULL AS {carrier}) AS o").to_arrow_table().schema.field(0).type
     if declared["form"] is None:
         made, kind = scalar(along(sent, folder), given), ArrowUDFType.SCALAR
     else:

@@ -9,6 +9,7 @@ Nothing of a connection string but host and port is ever part of a message.
 from __future__ import annotations
 
 import contextlib
+import logging
 import re
 import shutil
 import tempfile
@@ -156,12 +157,20 @@ class Cluster:
     @contextlib.contextmanager
     def _told(self) -> Iterator[None]:
         """Make an error of ours of what the client raises."""
+        # The client writes errors to the program's log besides.
+        loggers = [logging.getLogger(f"{name}QueryContextLogger") for name in ("SQL", "DataFrame")]
+        before = [logger.disabled for logger in loggers]
+        for logger in loggers:
+            logger.disabled = True
         try:
             yield
         except (DataError, InterruptException, InvalidInputException, NotSupportedError, OperationalError):
             raise
         except Exception as error:
             raise self._error(error) from None
+        finally:
+            for logger, was_disabled in zip(loggers, before, strict=True):
+                logger.disabled = was_disabled
 
     def _error(self, error: Exception) -> Exception:
         text = _without_secrets(str(error))
@@ -187,37 +196,51 @@ class Cluster:
         if explained:
             raise ProgrammingError("EXPLAIN (ENGINE cluster) runs here: leave engine='cluster' out")
         folder = str(Path(self.folder).absolute())
-        text, tables, functions, columns, again, _ = self.shipped.write(connection, query, {}, folder)
         try:
-            rows = self._answer(connection, text, tables, functions)
+            text, tables, functions, columns, again, _ = self.shipped.write(connection, query, {}, folder)
+        except NotSupportedError:
+            answer = self.shipped.in_parts(connection, query, folder, self._part)
+            if answer is None:
+                raise
+            return of_object(connection, answer)
+        rows = self._rows(text, tables, functions, columns)
+        return of_object(connection, rows).query("rows_of_cluster", again)
+
+    def _part(self, text: str, tables: Any, functions: Any, columns: Any, again: str, refused: Any) -> Any:
+        """Give the rows of a part of a query, of which the rest runs here."""
+        return self._rows(text, tables, functions, columns)
+
+    def _rows(self, text: str, tables: list[Any], functions: list[Any], columns: list[Any]) -> Any:
+        try:
+            rows = self._answer(text, tables, functions)
         except _SessionClosedError:
             # It only read: what a session held is put there again.
             self._forget()
             try:
-                rows = self._answer(connection, text, tables, functions)
+                rows = self._answer(text, tables, functions)
             except _SessionClosedError as error:
                 raise OperationalError(str(error)) from None
         self._check(rows, columns)
-        return of_object(connection, rows).query("rows_of_cluster", again)
+        return rows
 
-    def _answer(self, connection: Connection, text: str, tables: list[Any], functions: list[Any]) -> Any:
+    def _answer(self, text: str, tables: list[Any], functions: list[Any]) -> Any:
         session = self._session()
         with self._told():
             for name, kind, paths, options, shown in tables:
                 self._view(session, name, kind, paths, options, shown)
             for sent in functions:
-                self._function(session, connection, sent)
+                self._function(session, sent)
             return self._fetch(session, text)
 
-    def _function(self, session: Any, connection: Connection, sent: tuple[Any, ...]) -> None:
+    def _function(self, session: Any, sent: tuple[Any, ...]) -> None:
         if self._own_folder and not self._is_here:
             raise OperationalError(
-                f"functions go to {self.shown} through a folder: attach_cluster(url, folder=...) names one that both see"
+                f"functions go to {self.shown} through a folder: attach_cluster(url, folder=...) names one both see"
             )
         if not self._functions:
             _along.check_versions(session, self.shown)
         if sent[0] not in self._functions:
-            _along.registered(session, connection, sent, self.folder)
+            _along.registered(session, sent, self.folder)
             self._functions.add(sent[0])
 
     def _view(
@@ -326,7 +349,7 @@ class _Held:
 
 
 def _state_of(paths: list[str]) -> list[tuple[int, int]] | None:
-    """Say by what files are known to be as they were: a view holds what they were when it was made. Of others than local files nothing."""
+    """Say by what local files are known to be as they were when a view of them was made; of others nothing."""
     try:
         found = [Path(path).stat() for path in paths if not Path(path).is_dir()]
     except OSError:

@@ -2489,6 +2489,7 @@ class Shipped:
         str,
         list[str],
     ]: ...
+    def in_parts(self, connection: Connection, query: str, folder: str, fetch: Callable[..., Any]) -> Answer | None: ...
 
 @final
 class ColumnMemory:

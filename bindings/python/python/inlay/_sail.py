@@ -91,7 +91,7 @@ def main() -> None:
     import warnings
 
     warnings.simplefilter("ignore")
-    # Sail would end at Ctrl-C, for which it sets a handler of its own: its threads inherit that the signal is held back.
+    # Sail would end at Ctrl-C, for which it has a handler of its own: its threads inherit that signals are held back.
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     from pysail.spark import SparkConnectServer

@@ -3,14 +3,14 @@
 //! A table is written once for each of its versions. Which version a file is of is known by the snapshot itself, of which a weak
 //! reference is kept: numbers of versions begin anew in each transaction and database.
 
-use super::{Given, Run, output_types};
+use super::{Given, Run};
 use crate::database::Database;
 use crate::result::QueryResult;
 use crate::session::Session;
 use crate::transactions::{ModesExt, Transactions};
 use inlay_catalog::access::Door;
-use inlay_catalog::{ClusterFiles, TableEntry};
-use inlay_formats::Account;
+use inlay_catalog::{ClusterFiles, TableEntry, TableSource};
+use inlay_formats::{Account, ColumnSource};
 use inlay_kernels::external::External;
 use inlay_spark::{HostCall, NamedFunction, NamedTable, Names, Origin, Refusal, Written, carrier};
 use inlay_sql::optimizer;
@@ -20,7 +20,7 @@ use inlay_sql::plan::{Columns, Estimates, Expr, Place, Plan, ScanColumn, Stateme
 use inlay_storage::TableSnapshot;
 use inlay_types::limits::{self, Limits};
 use inlay_types::sql_text::ident;
-use inlay_types::{Error, LogicalType, Result, Value};
+use inlay_types::{Error, LogicalType, Result, Value, Vector};
 use parking_lot::Mutex;
 use std::path::Path;
 use std::sync::{Arc, Weak};
@@ -165,6 +165,45 @@ pub(crate) fn for_cluster(
     shipped: &Shipped,
     folder: Option<&str>,
 ) -> Result<ClusterQuery> {
+    running(database, session, given, |run| {
+        let Statement::Query(query) = run.bind(statement)? else {
+            return Err(Error::unsupported("a statement that is no query, on a cluster"));
+        };
+        run.query_for_cluster(query, shipped, folder)
+    })
+}
+
+/// Makes rows of a part of a query.
+pub type Fetch<'f> = &'f mut dyn FnMut(ClusterQuery) -> Result<Arc<dyn TableSource>>;
+
+/// Runs a query here whose parts are fetched from a cluster; `None` where no part can be.
+pub(crate) fn in_parts(
+    database: &Database,
+    session: &mut Session,
+    statement: &ast::Statement,
+    given: Given<'_>,
+    shipped: &Shipped,
+    folder: &str,
+    fetch: Fetch<'_>,
+) -> Result<Option<QueryResult>> {
+    running(database, session, given, |run| {
+        let Statement::Query(query) = run.bind(statement)? else { return Ok(None) };
+        let mut query = optimizer::decorrelate(query)?;
+        let mut part = |written| fetch(run.shipped_query(written, shipped, Some(folder))?);
+        if inlay_spark::split(&mut query, shipped, &mut part)? == 0 {
+            return Ok(None);
+        }
+        run.query(query).map(Some)
+    })
+}
+
+/// Binds and runs as a statement does.
+fn running<T>(
+    database: &Database,
+    session: &mut Session,
+    given: Given<'_>,
+    work: impl FnOnce(&mut Run<'_>) -> Result<T>,
+) -> Result<T> {
     session.query = database.next_id();
     let limits = Limits::new(database.budget().clone(), given.interrupt.clone());
     limits::with(limits, || {
@@ -173,12 +212,7 @@ pub(crate) fn for_cluster(
             None => Arc::new(Transactions::new(session.modes.options()?, &session.names)),
         };
         let mut run = Run { database, session, given, transactions, notes_reads: false, measured: None };
-        run.calling(|run| {
-            let Statement::Query(query) = run.bind(statement)? else {
-                return Err(Error::unsupported("a statement that is no query, on a cluster"));
-            };
-            run.query_for_cluster(query, shipped, folder)
-        })
+        run.calling(work)
     })
 }
 
@@ -190,7 +224,17 @@ impl Run<'_> {
         folder: Option<&str>,
     ) -> Result<ClusterQuery> {
         let query = optimizer::decorrelate(query)?;
-        let Written { text, tables, functions, columns, refused } = inlay_spark::write(&query, shipped);
+        self.shipped_query(inlay_spark::write(&query, shipped), shipped, folder)
+    }
+
+    /// A query with its tables in a folder, if one is given.
+    fn shipped_query(
+        &self,
+        written: Written,
+        shipped: &Shipped,
+        folder: Option<&str>,
+    ) -> Result<ClusterQuery> {
+        let Written { text, tables, functions, columns, refused } = written;
         let ships = refused.is_empty();
         let mut named = Vec::with_capacity(tables.len());
         for table in tables {
@@ -290,32 +334,53 @@ impl Run<'_> {
                 ["runs here: a statement that is no query".to_string()].into_iter(),
             );
         };
-        let types = output_types(&query);
-        let query = self.query_for_cluster(query, &Shipped::new(), None)?;
+        let shipped = Shipped::new();
+        let whole = self.query_for_cluster(query.clone(), &shipped, None)?;
+        if whole.refused.is_empty() {
+            let mut lines = vec!["runs on the cluster".to_string()];
+            described(&whole, &mut lines);
+            return QueryResult::lines("plan", lines.into_iter());
+        }
+        let mut parts = Vec::new();
+        let mut rest = optimizer::decorrelate(query)?;
+        inlay_spark::split(&mut rest, &shipped, &mut |written| {
+            let part = self.shipped_query(written, &shipped, None)?;
+            let nothing =
+                part.columns.iter().map(|(name, _, carrier)| (name.clone(), Vector::empty(carrier.clone())));
+            let rows = ColumnSource::new("rows of the cluster", nothing.collect())?;
+            parts.push(part);
+            Ok(Arc::new(rows))
+        })?;
         let mut lines = Vec::new();
-        if query.refused.is_empty() {
-            lines.push("runs on the cluster".to_string());
-        } else {
+        if parts.is_empty() {
             lines.push("runs here, as the cluster is not given".to_string());
-            lines.extend(query.refused.iter().map(|what| format!("  {what}")));
+        } else {
+            lines.push(format!("runs here over {} parts of the cluster, which is not given", parts.len()));
         }
-        for table in &query.tables {
-            let (verb, shown) = if table.shown.starts_with("table ") {
-                ("ships once", table.shown.clone())
-            } else {
-                ("reads there", table.shown.clone())
-            };
-            lines.push(format!("{verb} {} = {shown}", table.name));
-        }
-        for function in &query.functions {
-            lines.push(format!("sends {} = {}", function.name, function.external.definition.signature()));
-        }
-        lines.push(format!("moves back {} columns", types.len()));
-        if query.refused.is_empty() {
-            lines.extend(query.text.lines().map(str::to_string));
+        lines.extend(whole.refused.iter().map(|what| format!("  {what}")));
+        for (number, part) in parts.iter().enumerate() {
+            lines.push(format!("part {}, on the cluster", number + 1));
+            described(part, &mut lines);
         }
         QueryResult::lines("plan", lines.into_iter())
     }
+}
+
+/// What is shipped, read, sent and moved for a query that can be sent, and its text.
+fn described(query: &ClusterQuery, lines: &mut Vec<String>) {
+    for table in &query.tables {
+        let (verb, shown) = if table.shown.starts_with("table ") {
+            ("ships once", table.shown.clone())
+        } else {
+            ("reads there", table.shown.clone())
+        };
+        lines.push(format!("{verb} {} = {shown}", table.name));
+    }
+    for function in &query.functions {
+        lines.push(format!("sends {} = {}", function.name, function.external.definition.signature()));
+    }
+    lines.push(format!("moves back {} columns", query.columns.len()));
+    lines.extend(query.text.lines().map(str::to_string));
 }
 
 fn cluster_function(function: NamedFunction) -> ClusterFunction {
