@@ -61,6 +61,7 @@ RELEASE := $(VENV)/stamp-inlay-release
 WORK := $(VENV)/stamp-inlay-work
 INLAY := $(VENV)/stamp-inlay-$(PROFILE)
 PEERS := $(VENV)/stamp-peers
+CLUSTER := $(VENV)/stamp-cluster
 WHEELS := target/wheels
 WHEEL := $(WHEELS)/stamp
 RUST_SOURCES := $(shell find crates cli bindings -type f \( -name '*.rs' -o -name '*.toml' \) \
@@ -108,6 +109,11 @@ $(PEERS): requirements-bench.txt $(TOOLS)
 	esac; done < requirements-bench.txt
 	touch $@
 
+# Sail, for tests of clusters: 63 MB.
+$(CLUSTER): requirements-cluster.txt $(TOOLS)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-cluster.txt || echo "skipped: clusters"
+	touch $@
+
 demo:
 	$(MAKE) --no-print-directory setup PROFILE=release
 	$(BIN)/python -m demo.demo
@@ -147,7 +153,7 @@ test-beside:
 	$(MAKE) --no-print-directory test-sqlite
 	$(MAKE) --no-print-directory test-r-short
 
-test-python: setup
+test-python: setup $(CLUSTER)
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
 # The server's page in Chromium. Needs Debian's chromium and the package playwright; says so where they are not.

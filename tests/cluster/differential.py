@@ -3,7 +3,10 @@
     python -m tests.cluster.differential                            Sail, in this process
     python -m tests.cluster.differential --url sc://host:15002 tpch ssb
 
-Suites are tpch, ssb, tpcds, friendly and sql, which is every query of `tests/sql` that answers here. A query is
+    python -m tests.cluster.differential fuzz --queries 2000 --seed 1
+
+Suites are tpch, ssb, tpcds, friendly, fuzz, which is queries that the fuzzer makes, and sql, which is every query of
+`tests/sql` that answers here. A query is
 
 - equal: the rows are the same multiset (doubles within 1e-9); their order is not looked at;
 - refused: `EXPLAIN (ENGINE cluster)` names what is not written, and nothing is sent;
@@ -16,6 +19,7 @@ from __future__ import annotations
 import argparse
 import collections
 import math
+import random
 import re
 import sys
 import tempfile
@@ -27,10 +31,13 @@ from typing import Any
 
 import inlay
 from inlay._cluster import cluster_of
+from tests.fuzz.queries import Queries
+from tests.fuzz.schema import tables as tables_of
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-SUITES = ("tpch", "ssb", "tpcds", "friendly", "sql")
+QUERIES_PER_SCHEMA = 100
+SUITES = ("tpch", "ssb", "tpcds", "friendly", "fuzz", "sql")
 
 #: Questions about the session, the machine or the text of a plan, and what is different each time.
 LOCAL = re.compile(
@@ -48,11 +55,11 @@ def has_sail() -> bool:
 
 
 def sortable(value: Any) -> tuple[int, str]:
-    """A key by which values of one column can be ordered, NULLs last; near doubles are near."""
+    """A key by which values of one column can be ordered, NULLs last; near doubles are near, and zeros are one."""
     if value is None:
         return (1, "")
     if isinstance(value, (float, Decimal)):
-        return (0, f"{float(value):+030.4f}")
+        return (0, f"{float(value) + 0.0:+030.4f}")
     return (0, f"{value:+040d}" if isinstance(value, int) else str(value))
 
 
@@ -207,7 +214,26 @@ def logic(url: str, outcome: Outcome, wanted: str) -> None:
             print(f"  {path.relative_to(ROOT)}: {sum(outcome.values()) - before}", file=sys.stderr, flush=True)
 
 
-def run(suites: Iterable[str], url: str, wanted: str = "") -> list[Outcome]:
+def fuzz(url: str, outcome: Outcome, seed: int, count: int) -> None:
+    """Random queries over random tables, each schema in a database of its own."""
+    for schema in range(-(-count // QUERIES_PER_SCHEMA)):
+        made = tables_of(random.Random(f"{seed}:{schema}"))
+        with tempfile.TemporaryDirectory() as folder, inlay.connect() as con:
+            for table in made:
+                for statement in table.statements():
+                    con.execute(statement)
+            con.attach_cluster(url, folder=folder)
+            for number in range(QUERIES_PER_SCHEMA):
+                case = f"{seed}:{schema}:{number}"
+                faults = len(outcome.faults)
+                ask(con, Queries(random.Random(case), made).query().sql, outcome)
+                outcome.faults[faults:] = [f"{case} {fault}" for fault in outcome.faults[faults:]]
+            con.detach_cluster()
+
+
+def run(
+    suites: Iterable[str], url: str, wanted: str = "", seed: int = 1, queries: int = QUERIES_PER_SCHEMA
+) -> list[Outcome]:
     outcomes = []
     given = {"tpch": tpch, "ssb": ssb, "tpcds": tpcds, "friendly": friendly}
     with inlay.connect() as first:
@@ -220,6 +246,9 @@ def run(suites: Iterable[str], url: str, wanted: str = "") -> list[Outcome]:
             outcomes.append(outcome)
             if name == "sql":
                 logic(url, outcome, wanted)
+                continue
+            if name == "fuzz":
+                fuzz(url, outcome, seed, queries)
                 continue
             with inlay.connect() as con:
                 queries = given[name](con)
@@ -235,13 +264,15 @@ def main() -> int:
     parser.add_argument("suites", nargs="*", default=SUITES, metavar="suite", help=", ".join(SUITES))
     parser.add_argument("--url", default="sail://local")
     parser.add_argument("--files", default="", help="of the suite sql: files whose path has this in it")
+    parser.add_argument("--queries", type=int, default=QUERIES_PER_SCHEMA, help="of the suite fuzz: how many")
+    parser.add_argument("--seed", type=int, default=1, help="of the suite fuzz: what they are made from")
     parser.add_argument("--reasons", action="store_true", help="show what was refused how often")
     arguments = parser.parse_args()
     if not has_sail():
         print("pysail or pyspark-client is not installed: nothing is compared (pip install inlay[sail])")
         return 0
     faults = 0
-    for outcome in run(arguments.suites, arguments.url, arguments.files):
+    for outcome in run(arguments.suites, arguments.url, arguments.files, arguments.seed, arguments.queries):
         print(outcome.line())
         for fault in outcome.faults:
             print("  " + fault)

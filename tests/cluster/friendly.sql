@@ -3,7 +3,7 @@ SELECT * EXCLUDE (b) FROM t;
 SELECT * REPLACE (a * 2 AS a) FROM t;
 SELECT * RENAME (a AS first) FROM t;
 SELECT COLUMNS('^[ab]$') FROM t;
-SELECT min(COLUMNS([a, b])) FROM t;
+SELECT min(COLUMNS('^[ab]$')) FROM t;
 SELECT COLUMNS(c -> c LIKE 'a%') FROM t;
 FROM t;
 FROM t SELECT s, a WHERE a > 1;

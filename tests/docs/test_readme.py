@@ -31,7 +31,7 @@ DOCUMENTS_WITH_CODE = [
 def test_the_page_on_clusters_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pysail")
     pytest.importorskip("pyspark")
-    test_code_runs("docs/cluster.md", 4, tmp_path, monkeypatch)
+    test_code_runs("docs/cluster.md", 6, tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize(("document", "blocks_min"), DOCUMENTS_WITH_CODE)

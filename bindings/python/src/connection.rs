@@ -119,6 +119,11 @@ impl Connection {
         Holder { pending: &self.pending, connection: &self.engine }
     }
 
+    /// Rows of this connection.
+    pub fn rows_of(&self, rows: QueryResult) -> Answer {
+        Answer::new(rows, self.engine.clone(), self.pending.clone())
+    }
+
     fn set_last(&self, py: Python<'_>, cursor: Option<Arc<Cursor>>) {
         let mut last = self.last.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
         let earlier = std::mem::replace(&mut *last, cursor);
@@ -277,7 +282,7 @@ impl Connection {
         let result = hosted(py, &host, |host| self.engine.execute_one(query, &parameters, Some(host)))?;
         match result.kind() {
             ResultKind::Rows => {
-                let answer = Answer::new(result, self.engine.clone(), self.pending.clone());
+                let answer = self.rows_of(result);
                 Ok(Some(Bound::new(py, answer)?.into_any()))
             }
             ResultKind::Changed(count) => Ok(Some(count.into_pyobject(py)?.into_any())),

@@ -223,7 +223,7 @@ impl CallSite {
 }
 
 /// A function that can be called.
-pub trait ExternalFunction: Send + Sync + fmt::Debug {
+pub trait ExternalFunction: Any + Send + Sync + fmt::Debug {
     /// Computes `len` rows, at least one; arguments are flat or dictionary vectors of `len` rows each, or constant ones for
     /// values of the statement, of which `kept` may hold what the function made of them. May be called by several threads
     /// at once.

@@ -53,7 +53,42 @@ impl Writer<'_> {
         }
         let output: Vec<ColumnId> =
             groups.iter().map(|(id, _)| *id).chain(aggregates.iter().map(|(id, _)| *id)).collect();
-        let mut items: Vec<String> = groups.iter().map(|(id, _)| name(*id)).collect();
+        let keys: Vec<ColumnId> = groups.iter().map(|(id, _)| *id).collect();
+        let (hosted, own): (Vec<_>, Vec<_>) =
+            aggregates.iter().partition(|(_, aggregate)| aggregate.function.external.is_some());
+        if hosted.is_empty() || own.is_empty() {
+            let all: Vec<_> = aggregates.iter().collect();
+            let text = self.grouped_text(&select, &keys, "c", &all);
+            return Select::of(self.relation(text), output);
+        }
+        // Spark computes functions of Python in an aggregation of their own.
+        let input = Select { output: select.output.clone(), ..Select::default() };
+        let input = Select { from: self.close(select), ..input };
+        let one = self.grouped_text(&input, &keys, "c", &own);
+        let other = self.grouped_text(&input, &keys, "g", &hosted);
+        let (one, other) = (self.relation(one), self.relation(other));
+        let same: Vec<String> = keys.iter().map(|id| format!("{} <=> g{}", name(*id), id.0)).collect();
+        let from = match same.is_empty() {
+            true => format!("{one} CROSS JOIN {other}"),
+            false => format!("{one} INNER JOIN {other} ON {}", same.join(" AND ")),
+        };
+        let joined = Select::of(from, output.clone());
+        Select::of(self.close(joined), output)
+    }
+
+    /// One row for each group, whose keys are named by a prefix.
+    fn grouped_text(
+        &mut self,
+        select: &Select,
+        keys: &[ColumnId],
+        prefix: &str,
+        aggregates: &[&(ColumnId, AggregateExpr)],
+    ) -> String {
+        let key = |id: &ColumnId| match prefix {
+            "c" => name(*id),
+            other => format!("{} AS {other}{}", name(*id), id.0),
+        };
+        let mut items: Vec<String> = keys.iter().map(key).collect();
         for (id, aggregate) in aggregates {
             let call = Aggregated {
                 function: &aggregate.function,
@@ -69,11 +104,11 @@ impl Writer<'_> {
             items.push(format!("count(*) AS k{}", self.relations.len()));
         }
         let mut text = select.text(&items.join(", "));
-        if !groups.is_empty() {
-            let keys: Vec<String> = groups.iter().map(|(id, _)| name(*id)).collect();
+        if !keys.is_empty() {
+            let keys: Vec<String> = keys.iter().map(|id| name(*id)).collect();
             text.push_str(&format!(" GROUP BY {}", keys.join(", ")));
         }
-        Select::of(self.relation(text), output)
+        text
     }
 
     /// An argument where the filter is TRUE, else NULL.
@@ -93,8 +128,13 @@ impl Writer<'_> {
     pub(crate) fn aggregated(&mut self, call: &Aggregated<'_>) -> String {
         let place = Place::default();
         let ty = &call.function.return_type;
-        if call.function.external.is_some() {
-            return self.refuse(format!("the aggregate {} of the host", call.function.name), place);
+        if let Some(external) = &call.function.external {
+            let is_plain = !call.distinct && call.filter.is_none() && call.order_by.is_empty();
+            if !is_plain || !call.over.is_empty() {
+                let what = "with DISTINCT, FILTER, ORDER BY or OVER";
+                return self.refuse(format!("the aggregate {} of Python {what}", call.function.name), place);
+            }
+            return self.call_of_host(external, call.args, ty, place);
         }
         if call.distinct && !call.over.is_empty() {
             return self.refuse(format!("{}(DISTINCT ...) OVER", call.function.name), place);
@@ -120,6 +160,10 @@ impl Writer<'_> {
                     return self.refuse(format!("{function} of {of}"), place);
                 }
                 let x = self.argument(call, 0);
+                if call.over.is_empty() && call.filter.is_none() && call.args.iter().all(is_literal) {
+                    // Sail takes the constant for a column that is never NULL, and fails.
+                    return format!("CASE WHEN count(1) > 0 THEN {x} END");
+                }
                 format!("{function}({x}){over}")
             }
             // Some value that is not NULL, and the same one each time.
@@ -233,7 +277,7 @@ impl Writer<'_> {
         }
         // Sail names columns by their expressions without casts: the product keeps the two sums apart.
         // Spark has ten digits more than the argument for a sum, up to 38: beyond, not every engine sees an overflow.
-        let fails = failure("an overflow of a sum of DECIMALs", &format!("sum({distinct}{x}){over}"));
+        let fails = failure("an overflow of a sum of DECIMALs", &format!("sum({distinct}{x}){over}"), &spark);
         let limit = double(10f64.powi(38 - i32::from(scale)) * (1.0 - 1e-9));
         format!(
             "CASE WHEN abs(sum({distinct}CAST({x} AS DOUBLE) * 1.0D){over}) >= {limit} THEN {fails} ELSE {sum} END"
@@ -350,4 +394,8 @@ impl Writer<'_> {
         let separator = super::literal::text(&separator);
         format!("CASE WHEN count({x}) > 0 THEN array_join(transform({values}, e -> e.v), {separator}) END")
     }
+}
+
+fn is_literal(expr: &Expr) -> bool {
+    matches!(expr, Expr::Literal { .. })
 }

@@ -106,7 +106,7 @@ impl Writer<'_> {
         match unsigned_max(ty) {
             None => format!("CAST({text} AS {spark})"),
             Some(max) => {
-                let fails = failure(&format!("a number is out of range for the type {ty}"), text);
+                let fails = failure(&format!("a number is out of range for the type {ty}"), text, &spark);
                 let limit = format!("CAST('{max}' AS DECIMAL(20,0))");
                 format!(
                     "CASE WHEN ({text}) < 0 OR ({text}) > {limit} THEN {fails} ELSE CAST({text} AS {spark}) END"
@@ -118,7 +118,7 @@ impl Writer<'_> {
 
 /// A text, or a failure where it is spelled in a way that engines may read differently.
 fn guarded(text: &str, pattern: &str, to: &T) -> String {
-    let fails = failure(&format!("a text is not spelled as every engine reads it as {to}"), text);
+    let fails = failure(&format!("a text is not spelled as every engine reads it as {to}"), text, "STRING");
     let pattern = super::literal::text(pattern);
     format!("CASE WHEN NOT ({text} RLIKE {pattern}) THEN {fails} ELSE {text} END")
 }

@@ -117,6 +117,9 @@ impl Writer<'_> {
 
     fn lambda(&mut self, lambda: &Lambda) -> String {
         let place = Place::default();
+        if lambda.kind != LambdaKind::Once && super::host::calls_host(&lambda.body) {
+            self.refuse("a function of Python in a lambda", place);
+        }
         match lambda.kind {
             LambdaKind::Once => {
                 let map: HashMap<_, _> = lambda
@@ -152,7 +155,9 @@ impl Writer<'_> {
                 let written = self.expr(&body);
                 let function = if lambda.kind == LambdaKind::Filter { "filter" } else { "transform" };
                 let spark = self.type_text(&lambda.ty, place);
-                format!("CAST({function}({list}, ({}) -> {written}) AS {spark})", names.join(", "))
+                // Spark reads parentheses around several parameters alone.
+                let names = if names.len() == 1 { names.concat() } else { format!("({})", names.join(", ")) };
+                format!("CAST({function}({list}, {names} -> {written}) AS {spark})")
             }
             LambdaKind::Reduce => self.refuse("list_reduce", place),
             LambdaKind::Try => self.refuse("TRY", place),

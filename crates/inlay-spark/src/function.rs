@@ -18,14 +18,14 @@ const NOT_LOWERED: &str = "[İΣẞ]";
 impl Writer<'_> {
     pub(crate) fn call(&mut self, function: &ScalarFunction, args: &[Expr], place: Place) -> String {
         let name = &*function.name;
-        if function.external.is_some() {
-            return self.refuse(format!("the function {name} of the host"), place);
-        }
         match function.volatility {
             Volatility::Volatile => {
                 return self.refuse(format!("{name}, which gives other values each time"), place);
             }
             Volatility::Immutable | Volatility::Stable => {}
+        }
+        if let Some(external) = &function.external {
+            return self.scalar_of_host(external, args, place);
         }
         let written = match args {
             [] => None,
@@ -185,11 +185,11 @@ impl Writer<'_> {
                 }
             }
             "left" | "right" if left == T::Varchar => {
-                let fails = failure(&format!("{name} with a negative number of characters"), &b);
+                let fails = failure(&format!("{name} with a negative number of characters"), &b, "STRING");
                 Some(format!("CASE WHEN {b} < 0 THEN {fails} ELSE {name}({a}, CAST({b} AS INT)) END"))
             }
             "substring" | "substr" if left == T::Varchar => {
-                let fails = failure("substring from a place before the first character", &b);
+                let fails = failure("substring from a place before the first character", &b, "STRING");
                 Some(format!("CASE WHEN {b} < 1 THEN {fails} ELSE substring({a}, CAST({b} AS INT)) END"))
             }
             "repeat" if left == T::Varchar => Some(format!("repeat({a}, CAST(greatest({b}, 0) AS INT))")),
@@ -355,6 +355,10 @@ impl Writer<'_> {
                 };
                 Some(self.ranged(&format!("CAST({a} AS {wide}) {symbol} CAST({b} AS {wide})"), whole, place))
             }
+            ("//" | "%", whole) if is_whole(whole) && constant(other).and_then(Value::as_i128) == Some(0) => {
+                // Sail computes constants even where there are no rows, and fails.
+                Some(self.refuse("a division by the constant 0", place))
+            }
             ("//" | "%", whole) if is_whole(whole) && !matches!(whole, T::HugeInt | T::UBigInt) => {
                 let operator = if symbol == "//" { "div" } else { "%" };
                 Some(self.ranged(
@@ -396,7 +400,7 @@ impl Writer<'_> {
             let what = format!("{left} {symbol} {right}, of whose digits Spark gives some away");
             return Some(self.refuse(what, place));
         }
-        let fails = failure("an overflow of DECIMAL", a);
+        let fails = failure("an overflow of DECIMAL", a, &spark);
         let limit = 10f64.powi(38 - i32::from(scale)) * (1.0 - 1e-12);
         Some(format!(
             "CASE WHEN abs(CAST({a} AS DOUBLE) {symbol} CAST({b} AS DOUBLE)) >= {} THEN {fails} ELSE {plain} END",
@@ -423,6 +427,7 @@ impl Writer<'_> {
                 let fails = failure(
                     "substring from a place before the first character, or of a negative length",
                     from,
+                    "STRING",
                 );
                 Some(format!(
                     "CASE WHEN {from} < 1 OR {count} < 0 THEN {fails} ELSE substring({x}, CAST({from} AS INT), CAST({count} AS INT)) END"
@@ -515,7 +520,11 @@ fn whole_of(value: &Value) -> Option<i64> {
 
 /// A change of case, where both engines change it alike.
 fn in_cases(function: &str, x: &str, apart: &str) -> String {
-    let fails = failure(&format!("{function} of a letter whose other case is not one letter everywhere"), x);
+    let fails = failure(
+        &format!("{function} of a letter whose other case is not one letter everywhere"),
+        x,
+        "STRING",
+    );
     format!("CASE WHEN {x} RLIKE {} THEN {fails} ELSE {function}({x}) END", text(apart))
 }
 

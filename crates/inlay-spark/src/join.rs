@@ -14,6 +14,9 @@ use inlay_sql::plan::{ColumnId, CompareOp, Expr, JoinKind, Place, Plan};
 impl Writer<'_> {
     /// Conditions as one; TRUE without any.
     fn conjunction(&mut self, conditions: &[Expr]) -> String {
+        if conditions.iter().any(super::host::calls_host) {
+            self.refuse("a function of Python in the condition of a join", Place::default());
+        }
         let parts: Vec<String> = conditions.iter().map(|c| format!("({})", self.expr(c))).collect();
         if parts.is_empty() { "true".into() } else { parts.join(" AND ") }
     }
@@ -94,21 +97,19 @@ impl Writer<'_> {
                 Place::default(),
             );
         }
-        let partition: Vec<String> = keys.iter().map(|key| self.expr(key)).collect();
+        // One row for each key, and how many there were: of one row, `first` is that row.
+        let grouped: Vec<String> = keys.iter().map(|key| self.expr(key)).collect();
         let marker = self.relations.len();
-        let partition = if partition.is_empty() {
-            String::new()
-        } else {
-            format!("PARTITION BY {}", partition.join(", "))
-        };
-        let listed: Vec<String> = right_columns.iter().map(|id| name(*id)).collect();
-        let listed = if listed.is_empty() { format!("1 AS k{marker}") } else { listed.join(", ") };
-        let counted =
-            self.relation(format!("SELECT {listed}, count(*) OVER ({partition}) AS n{marker} FROM {right}"));
-        let fails =
-            failure("a subquery that stands for one value gave more than one row", &format!("n{marker}"));
+        let grouped =
+            if grouped.is_empty() { String::new() } else { format!(" GROUP BY {}", grouped.join(", ")) };
+        let mut listed: Vec<String> =
+            right_columns.iter().map(|id| format!("first({0}) AS {0}", name(*id))).collect();
+        listed.push(format!("count(1) AS n{marker}"));
+        let counted = self.relation(format!("SELECT {} FROM {right}{grouped}", listed.join(", ")));
+        let told = "a subquery that stands for one value gave more than one row";
+        let fails = failure(told, &format!("n{marker}"), "INT");
         let mut joined = Select::of(format!("{left} LEFT JOIN {counted} ON {condition}"), output);
-        joined.filters.push(format!("CASE WHEN n{marker} > 1 THEN {fails} ELSE true END"));
+        joined.filters.push(format!("CASE WHEN n{marker} > 1 THEN {fails} ELSE 1 END = 1"));
         joined
     }
 

@@ -9,7 +9,7 @@
 //!      r1 AS (SELECT c5, sum(c6) AS c7 FROM r0 GROUP BY c5)
 //! SELECT c5 AS o0, c7 AS o1 FROM r1 ORDER BY c7 DESC NULLS LAST
 //! ```
-//! - `relation`: operators. `join`: those that Spark has in another form. `expression`, `function`, `cast`, `aggregate`, `window`: what
+//! - `split`: parts of queries. `relation`: operators. `host`: functions of Python, which go along. `join`: those that Spark has in another form. `expression`, `function`, `cast`, `aggregate`, `window`: what
 //!   operators compute. `pattern`: LIKE and regular expressions. `literal`, `carrier`: values and types.
 //!
 //! Invariants
@@ -28,20 +28,24 @@ mod carrier;
 mod cast;
 mod expression;
 mod function;
+mod host;
 mod join;
 mod literal;
 mod pattern;
 mod relation;
+mod split;
 #[cfg(test)]
 mod tests;
 mod window;
 
 pub use carrier::{carrier, spark_type};
+pub use split::split;
 
 use inlay_catalog::{TableEntry, TableSource};
+use inlay_kernels::external::External;
 use inlay_sql::plan::statement::Query;
 use inlay_sql::plan::{ColumnId, Columns, Place, SharedId};
-use inlay_types::LogicalType;
+use inlay_types::{LogicalType, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -75,6 +79,28 @@ pub struct NamedTable {
     pub origin: Origin,
 }
 
+/// A function of the host that the query calls: it goes along.
+#[derive(Clone, Debug)]
+pub struct NamedFunction {
+    /// Its name in the query.
+    pub name: String,
+    /// The function.
+    pub call: HostCall,
+    /// The type of what it gives.
+    pub returns: LogicalType,
+}
+
+/// What makes two calls calls of one function there.
+#[derive(Clone, Debug)]
+pub struct HostCall {
+    /// The function.
+    pub external: Arc<External>,
+    /// The types of its arguments.
+    pub arg_types: Vec<LogicalType>,
+    /// Arguments that are constants of the statement, which functions are given as such.
+    pub constants: Vec<Option<Value>>,
+}
+
 /// A query in Spark's SQL, or why there is none.
 #[derive(Clone, Debug)]
 pub struct Written {
@@ -82,20 +108,25 @@ pub struct Written {
     pub text: String,
     /// The tables it names, each once.
     pub tables: Vec<NamedTable>,
+    /// The functions of the host that it calls, each once.
+    pub functions: Vec<NamedFunction>,
     /// Names and types of the columns it gives, by position. Spark gives the types that carry them.
     pub columns: Vec<(String, LogicalType)>,
     /// What cannot be written; empty if the query can be sent.
     pub refused: Vec<Refusal>,
 }
 
-/// What tables are called in the query.
-pub trait TableNames {
+/// What tables and functions are called in the query.
+pub trait Names {
     /// A name of letters, digits and `_` that stands for this version of the table and no other.
     fn stored(&self, table: &TableEntry) -> String;
+
+    /// The same for a function and what it is called with.
+    fn function(&self, call: &HostCall) -> String;
 }
 
 /// Writes a query whose plan has no dependent joins.
-pub fn write(query: &Query, names: &dyn TableNames) -> Written {
+pub fn write(query: &Query, names: &dyn Names) -> Written {
     inlay_sql::with_statement_stack(|| {
         inlay_sql::with_plan_stack(&query.plan, || Writer::new(&query.columns, names).query(query))
     })
@@ -104,11 +135,12 @@ pub fn write(query: &Query, names: &dyn TableNames) -> Written {
 /// A query being written.
 struct Writer<'a> {
     columns: &'a Columns,
-    names: &'a dyn TableNames,
+    names: &'a dyn Names,
     /// Relations in the order in which they refer to each other.
     relations: Vec<(String, String)>,
     bytes: usize,
     tables: Vec<NamedTable>,
+    functions: Vec<NamedFunction>,
     refused: Vec<Refusal>,
     /// The relations that shared plans became.
     shared: HashMap<SharedId, String>,
@@ -117,13 +149,14 @@ struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    fn new(columns: &'a Columns, names: &'a dyn TableNames) -> Self {
+    fn new(columns: &'a Columns, names: &'a dyn Names) -> Self {
         Self {
             columns,
             names,
             relations: Vec::new(),
             bytes: 0,
             tables: Vec::new(),
+            functions: Vec::new(),
             refused: Vec::new(),
             shared: HashMap::new(),
             parameters: HashMap::new(),
@@ -156,7 +189,7 @@ impl<'a> Writer<'a> {
                 Place::default(),
             );
         }
-        Written { text, tables: self.tables, columns, refused: self.refused }
+        Written { text, tables: self.tables, functions: self.functions, columns, refused: self.refused }
     }
 
     /// Notes what cannot be written; what stands in its place is never sent.

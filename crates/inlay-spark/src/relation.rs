@@ -260,14 +260,20 @@ impl Writer<'_> {
     pub(crate) fn sort_keys(&mut self, keys: &[SortKey]) -> Vec<String> {
         let mut written = Vec::with_capacity(keys.len());
         for key in keys.iter().filter(|key| !matches!(key.expr, Expr::Literal { .. })) {
-            if !is_compared_alike(&key.expr.ty()) {
-                self.refuse(format!("ORDER BY of {}", key.expr.ty()), Place::default());
-            }
-            let direction = if key.descending { "DESC" } else { "ASC" };
-            let nulls = if key.nulls_first { "FIRST" } else { "LAST" };
-            written.push(format!("{} {direction} NULLS {nulls}", self.expr(&key.expr)));
+            let direction = self.direction(key);
+            written.push(format!("{} {direction}", self.expr(&key.expr)));
         }
         written
+    }
+
+    /// What stands behind a key.
+    pub(crate) fn direction(&mut self, key: &SortKey) -> String {
+        if !is_compared_alike(&key.expr.ty()) {
+            self.refuse(format!("ORDER BY of {}", key.expr.ty()), Place::default());
+        }
+        let direction = if key.descending { "DESC" } else { "ASC" };
+        let nulls = if key.nulls_first { "FIRST" } else { "LAST" };
+        format!("{direction} NULLS {nulls}")
     }
 
     fn stored(&mut self, table: &Arc<TableEntry>, columns: &[ScanColumn]) -> Select {

@@ -19,32 +19,57 @@ impl Writer<'_> {
         let select = self.plan(input);
         let select = self.open(select);
         let mut items: Vec<String> = input.output().into_iter().map(name).collect();
+        let mut computed = Vec::new();
         for (id, window) in windows {
-            items.push(format!("{} AS {}", self.window(window), name(*id)));
+            let over = self.over(window, &mut computed);
+            items.push(format!("{} AS {}", self.window(window, over), name(*id)));
         }
         let mut unordered = select;
         unordered.order.clear();
+        if !computed.is_empty() {
+            // Sail does not know rows again that it has sorted by a computed key.
+            let mut before: Vec<String> = input.output().into_iter().map(name).collect();
+            before.extend(computed.iter().enumerate().map(|(at, key)| format!("{key} AS w{at}")));
+            let text = unordered.text(&before.join(", "));
+            unordered = Select { from: self.relation(text), ..Select::default() };
+        }
         let text = unordered.text(&items.join(", "));
         Select::of(self.relation(text), output)
     }
 
-    fn window(&mut self, window: &WindowExpr) -> String {
+    /// What stands behind PARTITION BY and ORDER BY. Keys that are computed go to `computed`, as columns `w0`, `w1`, ...
+    fn over(&mut self, window: &WindowExpr, computed: &mut Vec<String>) -> [Vec<String>; 2] {
+        let mut key = |writer: &mut Self, expr: &Expr| {
+            let text = writer.expr(expr);
+            if matches!(expr, Expr::Column { .. }) {
+                return text;
+            }
+            let at = computed.iter().position(|known| *known == text).unwrap_or_else(|| {
+                computed.push(text);
+                computed.len() - 1
+            });
+            format!("w{at}")
+        };
+        let is_constant = |expr: &Expr| matches!(expr, Expr::Literal { .. });
+        let partition = window.partition.iter().filter(|expr| !is_constant(expr));
+        let partition = partition.map(|expr| key(self, expr)).collect();
+        let mut order = Vec::new();
+        for sorted in window.order.iter().filter(|sorted| !is_constant(&sorted.expr)) {
+            order.push(format!("{} {}", key(self, &sorted.expr), self.direction(sorted)));
+        }
+        [partition, order]
+    }
+
+    fn window(&mut self, window: &WindowExpr, [partition, order]: [Vec<String>; 2]) -> String {
         let place = Place::default();
         let shown = window.name().to_string();
         if !window.arg_order.is_empty() {
             return self.refuse(format!("{shown}(... ORDER BY ...) OVER"), place);
         }
         let mut parts = Vec::new();
-        let partition: Vec<String> = window
-            .partition
-            .iter()
-            .filter(|expr| !matches!(expr, Expr::Literal { .. }))
-            .map(|expr| self.expr(expr))
-            .collect();
         if !partition.is_empty() {
             parts.push(format!("PARTITION BY {}", partition.join(", ")));
         }
-        let order = self.sort_keys(&window.order);
         if !order.is_empty() {
             parts.push(format!("ORDER BY {}", order.join(", ")));
         }

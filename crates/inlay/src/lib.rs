@@ -81,7 +81,7 @@ pub use connection::{
 pub use database::{Database, ForeignDatabase, ForeignFile, ForeignKind, ForeignSnapshot};
 pub use define::{Dump, DumpTable};
 pub use delivery::Delivery;
-pub use execute::cluster::{ClusterQuery, ClusterTable, Shipped};
+pub use execute::cluster::{ClusterFunction, ClusterQuery, ClusterTable, Shipped};
 pub use functions::{HostLimits, StoredFunction};
 pub use host_values::{common_host_type, host_value_as, type_of_values, vector_of_values};
 pub use inlay_catalog::{

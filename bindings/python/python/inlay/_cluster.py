@@ -9,21 +9,32 @@ Nothing of a connection string but host and port is ever part of a message.
 from __future__ import annotations
 
 import contextlib
+import logging
 import re
 import shutil
 import tempfile
 import threading
 import time
+import warnings
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from inlay import _along
 from inlay._inlay import Connection, Shipped
 from inlay._query import bad
 from inlay._relation import Relation, of_object
-from inlay.exceptions import DataError, InterruptException, NotSupportedError, OperationalError, ProgrammingError
+from inlay._sail import Sail
+from inlay.exceptions import (
+    DataError,
+    InterruptException,
+    InvalidInputException,
+    NotSupportedError,
+    OperationalError,
+    ProgrammingError,
+)
 
 #: What the text is written for.
 _SETTINGS = {
@@ -34,38 +45,67 @@ _SETTINGS = {
     "spark.sql.mapKeyDedupPolicy": "EXCEPTION",
 }
 
+#: The first version that has all that is written: ANSI mode as a rule, `try_element_at`, `raise_error` of a column.
+_SPARK_MIN = 4
+
+#: How long a cluster may take to be told that a query is cancelled, before the caller goes on.
+_INTERRUPT_SECONDS = 0.5
+
 #: How often a waiting thread looks for Ctrl-C.
 _LOOK_SECONDS = 0.05
 
 #: Errors of a connection that is gone, as gRPC names them.
-_GONE = ("UNAVAILABLE", "failed to connect", "Connection refused", "Socket closed", "INVALID_HANDLE", "SESSION_CLOSED")
+_GONE = ("UNAVAILABLE", "failed to connect", "Connection refused", "Socket closed")
+
+#: Those of a session that is, which another one replaces.
+_CLOSED = ("INVALID_HANDLE.SESSION", "SESSION_CLOSED", "SESSION_NOT_FOUND", "SESSION_CHANGED")
 
 _clusters: weakref.WeakKeyDictionary[Connection, Cluster] = weakref.WeakKeyDictionary()
+
+
+class _SessionClosedError(OperationalError):
+    """The session there is no more."""
 
 
 class Cluster:
     """A session of a cluster, and the folder that it reads tables of ours from."""
 
     def __init__(self, url: str, folder: str | None) -> None:
-        self._server: Any = None
+        self._url = url
         self.shipped = Shipped()
-        self._views: set[str] = set()
+        self._views: dict[str, Any] = {}
+        self._functions: set[str] = set()
         self._own_folder = folder is None
-        self._session: Any = None
-        shown, remote = self._address(url)
-        #: For further sessions of the same cluster.
-        self.remote = remote
-        self.shown = shown
-        self._is_here = urlsplit(remote).hostname in ("localhost", "127.0.0.1", "::1")
+        self._held = _Held()
+        self._end = weakref.finalize(self, _Held.leave, self._held)
+        self._running = 0
+        self._lock = threading.RLock()
+        #: For further sessions of the same cluster, and for people.
+        self.remote = self.shown = ""
         try:
-            self._session = self._connect(remote)
-            self.folder = folder if folder is not None else tempfile.mkdtemp(prefix="inlay-cluster-")
+            self._session()
+            if folder is None:
+                folder = self._held.folder = tempfile.mkdtemp(prefix="inlay-cluster-")
+            self.folder = folder
         except BaseException:
             self.close()
             raise
-        self._end = weakref.finalize(
-            self, _leave, self._session, self._server, self.folder if self._own_folder else None
-        )
+
+    def _session(self) -> Any:
+        """Give the session, which is opened where there is none, or none any more."""
+        with self._lock:
+            if self._held.session is None:
+                self.shown, self.remote = self._address(self._url)
+                self._is_here = urlsplit(self.remote).hostname in ("localhost", "127.0.0.1", "::1")
+                self._held.session = self._connect(self.remote)
+            return self._held.session
+
+    def _forget(self) -> None:
+        """Leave a session that is closed or of no use; the next query opens another."""
+        with self._lock:
+            self._held.leave_session()
+            self._views.clear()
+            self._functions.clear()
 
     def _address(self, url: str) -> tuple[str, str]:
         """Give an address for people, and the one to connect to."""
@@ -79,13 +119,9 @@ class Cluster:
         return f"sc://{host}:{parts.port or 15002}", url
 
     def _start_sail(self) -> int:
-        try:
-            from pysail.spark import SparkConnectServer
-        except ImportError:
-            raise NotSupportedError("sail://local needs the package pysail: pip install inlay[sail]") from None
-        self._server = SparkConnectServer(ip="127.0.0.1", port=0)
-        self._server.start(background=True)
-        return int(self._server.listening_address[1])
+        if self._held.server is None:
+            self._held.server = Sail()
+        return int(self._held.server.port)
 
     def _connect(self, remote: str) -> Any:
         try:
@@ -97,29 +133,55 @@ class Cluster:
                 "a cluster needs the packages pyspark-client, pyarrow and pandas: pip install inlay[spark]"
             ) from None
         with self._told():
-            session = SparkSession.builder.remote(remote).create()
+            with warnings.catch_warnings():
+                # The client warns of versions of pandas; no rows of ours go through it.
+                warnings.simplefilter("ignore")
+                session = SparkSession.builder.remote(remote).create()
             # The client's own policy waits ten minutes for a server that is gone.
             patient = DefaultPolicy(max_retries=4, initial_backoff=100, max_backoff=1000)
             session.client.set_retry_policies([patient])
-            for name, value in _SETTINGS.items():
-                session.conf.set(name, value)
+            self._check_version(session.version)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                for name, value in _SETTINGS.items():
+                    session.conf.set(name, value)
         return session
+
+    def _check_version(self, version: str) -> None:
+        major = version.split(".", 1)[0]
+        if major.isdigit() and int(major) < _SPARK_MIN:
+            raise NotSupportedError(
+                f"the cluster {self.shown} runs Spark {version}; what Inlay writes needs Spark {_SPARK_MIN}.0 or later"
+            )
 
     @contextlib.contextmanager
     def _told(self) -> Iterator[None]:
         """Make an error of ours of what the client raises."""
+        # The client writes errors to the program's log besides.
+        loggers = [logging.getLogger(f"{name}QueryContextLogger") for name in ("SQL", "DataFrame")]
+        before = [logger.disabled for logger in loggers]
+        for logger in loggers:
+            logger.disabled = True
         try:
             yield
-        except (DataError, InterruptException, NotSupportedError, OperationalError):
+        except (DataError, InterruptException, InvalidInputException, NotSupportedError, OperationalError):
             raise
         except Exception as error:
             raise self._error(error) from None
+        finally:
+            for logger, was_disabled in zip(loggers, before, strict=True):
+                logger.disabled = was_disabled
 
     def _error(self, error: Exception) -> Exception:
         text = _without_secrets(str(error))
+        along = re.search(f"{_along.OPENED}(.*?){_along.CLOSED}", text, re.DOTALL)
+        if along:
+            return DataError(f"on the cluster: {along[1]}")
         ours = re.search(r"inlay: ([^\n'\"\]]*)", text)
         if ours:
             return DataError(f"on the cluster: {ours[1].strip()}")
+        if any(sign in text for sign in _CLOSED):
+            return _SessionClosedError(f"the session of the cluster {self.shown} is closed, and so is the next one")
         if any(sign in text for sign in _GONE):
             return OperationalError(
                 f"the cluster {self.shown} does not answer; nothing of the answer is used. "
@@ -134,55 +196,116 @@ class Cluster:
         if explained:
             raise ProgrammingError("EXPLAIN (ENGINE cluster) runs here: leave engine='cluster' out")
         folder = str(Path(self.folder).absolute())
-        text, tables, columns, again, _ = self.shipped.write(connection, query, {}, folder)
-        with self._told():
-            for name, kind, paths, options, shown in tables:
-                self._view(name, kind, paths, options, shown)
-            rows = self._fetch(text)
-        self._check(rows, columns)
+        try:
+            text, tables, functions, columns, again, _ = self.shipped.write(connection, query, {}, folder)
+        except NotSupportedError:
+            answer = self.shipped.in_parts(connection, query, folder, self._part)
+            if answer is None:
+                raise
+            return of_object(connection, answer)
+        rows = self._rows(text, tables, functions, columns)
         return of_object(connection, rows).query("rows_of_cluster", again)
 
-    def _view(self, name: str, kind: str, paths: list[str], options: list[tuple[str, str]], shown: str) -> None:
+    def _part(self, text: str, tables: Any, functions: Any, columns: Any, again: str, refused: Any) -> Any:
+        """Give the rows of a part of a query, of which the rest runs here."""
+        return self._rows(text, tables, functions, columns)
+
+    def _rows(self, text: str, tables: list[Any], functions: list[Any], columns: list[Any]) -> Any:
+        try:
+            rows = self._answer(text, tables, functions)
+        except _SessionClosedError:
+            # It only read: what a session held is put there again.
+            self._forget()
+            try:
+                rows = self._answer(text, tables, functions)
+            except _SessionClosedError as error:
+                raise OperationalError(str(error)) from None
+        self._check(rows, columns)
+        return rows
+
+    def _answer(self, text: str, tables: list[Any], functions: list[Any]) -> Any:
+        session = self._session()
+        with self._told():
+            for name, kind, paths, options, shown in tables:
+                self._view(session, name, kind, paths, options, shown)
+            for sent in functions:
+                self._function(session, sent)
+            return self._fetch(session, text)
+
+    def _function(self, session: Any, sent: tuple[Any, ...]) -> None:
+        if self._own_folder and not self._is_here:
+            raise OperationalError(
+                f"functions go to {self.shown} through a folder: attach_cluster(url, folder=...) names one both see"
+            )
+        if not self._functions:
+            _along.check_versions(session, self.shown)
+        if sent[0] not in self._functions:
+            _along.registered(session, sent, self.folder)
+            self._functions.add(sent[0])
+
+    def _view(
+        self, session: Any, name: str, kind: str, paths: list[str], options: list[tuple[str, str]], shown: str
+    ) -> None:
         is_ours = shown.startswith("table ")
         if is_ours and self._own_folder and not self._is_here:
             raise OperationalError(
                 f"{shown} has to be put where {self.shown} can read it: attach_cluster(url, folder=...) names a folder "
                 "that both see under the same path"
             )
-        if is_ours and name in self._views:
+        state = (paths, options, None if is_ours else _state_of(paths))
+        if self._views.get(name) == state and (is_ours or state[2] is not None):
             return
-        reader = self._session.read
+        reader = session.read
         for option, value in options:
             reader = reader.option(option, value)
         reader.format(kind).load(paths if len(paths) > 1 else paths[0]).createOrReplaceTempView(name)
-        if is_ours:
-            self._views.add(name)
+        self._views[name] = state
 
-    def _fetch(self, text: str) -> Any:
+    def _fetch(self, session: Any, text: str) -> Any:
         """Run the text and fetch its rows, on a thread of its own, so that Ctrl-C ends exactly this operation."""
         tag = f"inlay-{threading.get_ident()}-{time.monotonic_ns()}"
         outcome: list[Any] = []
 
         def fetch() -> None:
             try:
-                self._session.addTag(tag)
-                outcome.append((True, self._session.sql(text).toArrow()))
+                session.addTag(tag)
+                outcome.append((True, session.sql(text).toArrow()))
             except BaseException as error:
                 outcome.append((False, error))
 
         thread = threading.Thread(target=fetch, daemon=True)
+        with self._lock:
+            self._running += 1
         thread.start()
         try:
             while thread.is_alive():
                 thread.join(_LOOK_SECONDS)
         except KeyboardInterrupt:
-            with contextlib.suppress(Exception):
-                self._session.interruptTag(tag)
+            self._interrupt(session, tag)
             raise InterruptException("the query on the cluster was cancelled") from None
+        finally:
+            with self._lock:
+                self._running -= 1
         is_done, value = outcome[0]
         if not is_done:
             raise value
         return value
+
+    def _interrupt(self, session: Any, tag: str) -> None:
+        """End an operation there. A cluster that does not answer is not waited for."""
+        if self._held.server is not None and self._running == 1:
+            # Sail answers at once and computes on: a server that serves nobody else is started anew.
+            self._forget()
+            self._held.leave_server()
+            return
+
+        def interrupt() -> None:
+            with contextlib.suppress(Exception):
+                session.interruptTag(tag)
+
+        thread = threading.Thread(target=interrupt, daemon=True)
+        thread.start()
+        thread.join(_INTERRUPT_SECONDS)
 
     def _check(self, rows: Any, columns: list[tuple[str, str, str]]) -> None:
         """Compare the types of the answer with those that were expected."""
@@ -194,21 +317,44 @@ class Cluster:
 
     def close(self) -> None:
         """Leave the cluster."""
-        if hasattr(self, "_end"):
-            self._end()
-        else:
-            _leave(self._session, self._server, None)
+        self._end()
 
 
-def _leave(session: Any, server: Any, folder: str | None) -> None:
-    if session is not None:
-        with contextlib.suppress(Exception):
-            session.stop()
-    if server is not None:
-        with contextlib.suppress(Exception):
-            server.stop()
-    if folder is not None:
-        shutil.rmtree(folder, ignore_errors=True)
+class _Held:
+    """What a cluster holds outside of this process, and in files."""
+
+    def __init__(self) -> None:
+        self.session: Any = None
+        self.server: Sail | None = None
+        self.folder: str | None = None
+
+    def leave_session(self) -> None:
+        session, self.session = self.session, None
+        if session is not None:
+            with contextlib.suppress(Exception):
+                # A server of ours ends with its sessions.
+                session.stop() if self.server is None else session.client.close()
+
+    def leave_server(self) -> None:
+        server, self.server = self.server, None
+        if server is not None:
+            with contextlib.suppress(Exception):
+                server.stop()
+
+    def leave(self) -> None:
+        self.leave_session()
+        self.leave_server()
+        if self.folder is not None:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _state_of(paths: list[str]) -> list[tuple[int, int]] | None:
+    """Say by what local files are known to be as they were when a view of them was made; of others nothing."""
+    try:
+        found = [Path(path).stat() for path in paths if not Path(path).is_dir()]
+    except OSError:
+        return None
+    return [(each.st_mtime_ns, each.st_size) for each in found] if len(found) == len(paths) else None
 
 
 def _without_secrets(text: str) -> str:

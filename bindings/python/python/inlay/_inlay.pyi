@@ -2484,10 +2484,12 @@ class Shipped:
     ) -> tuple[
         str,
         list[tuple[str, str, list[str], list[tuple[str, str]], str]],
+        list[tuple[str, dict[str, Any], Any, list[tuple[str, str, str | None]], tuple[str, str]]],
         list[tuple[str, str, str]],
         str,
         list[str],
     ]: ...
+    def in_parts(self, connection: Connection, query: str, folder: str, fetch: Callable[..., Any]) -> Answer | None: ...
 
 @final
 class ColumnMemory:

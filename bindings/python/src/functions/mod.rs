@@ -29,7 +29,8 @@ use aggregate::{Form, PythonAggregate};
 use arguments::ArgumentStream;
 use calls::Call;
 use inlay::external::{
-    Callee, ExternalFunction, FunctionDefinition, FunctionKind, Granularity, Kept, Language, Parameter,
+    Callee, External, ExternalFunction, FunctionDefinition, FunctionKind, Granularity, Kept, Language,
+    Parameter,
 };
 use inlay::types::arrow::StringLayout;
 use inlay::types::error::Cause;
@@ -37,10 +38,11 @@ use inlay::types::{Error, Interrupt, LogicalType, Result, Vector};
 use inlay::{Database, NullHandling, Volatility, current_limits};
 use pyo3::exceptions::{PyException, PyStopIteration};
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple};
+use pyo3::types::{PyDict, PyList, PyTuple};
 use remote::Remote;
 pub use remote::failed;
 use results::{Failure, Given, Per};
+use std::any::Any;
 use std::sync::Arc;
 use style::{Options, Parallel, Style};
 use table::PythonTable;
@@ -561,4 +563,38 @@ pub fn create(
     }
     let callee = unwrapped(py, callee(&definition, function, shape))?;
     unwrapped(py, database.create_function(definition, callee))
+}
+
+/// What `create` would have to be told to make a function again elsewhere, and what it would be given; nothing for what is not of Python,
+/// or is a table function with its arguments.
+pub fn portable<'py>(
+    py: Python<'py>,
+    external: &External,
+) -> PyResult<Option<(Bound<'py, PyDict>, Py<PyAny>)>> {
+    let definition = &external.definition;
+    let (function, form) = match external.callee() {
+        Callee::Scalar(scalar) => ((&**scalar as &dyn Any).downcast_ref::<PythonFunction>(), None),
+        Callee::Aggregate(aggregate) => {
+            let aggregate = (&**aggregate as &dyn Any).downcast_ref::<PythonAggregate>();
+            (aggregate.map(|made| &*made.function), aggregate.map(|made| made.form.word()))
+        }
+        Callee::Table(_) => (None, None),
+    };
+    let Some(function) = function else { return Ok(None) };
+    let fields = PyDict::new(py);
+    let parameters: Vec<(&str, String)> =
+        definition.parameters.iter().map(|each| (each.name.as_str(), each.shown_type())).collect();
+    fields.set_item("name", &definition.name)?;
+    fields.set_item("parameters", parameters)?;
+    fields.set_item("is_variadic", definition.is_variadic)?;
+    fields.set_item("returns", definition.returns.to_string())?;
+    // Where a call runs is decided there.
+    let options: Vec<_> = definition.options.iter().filter(|(name, _)| name != "parallel").cloned().collect();
+    fields.set_item("options", options)?;
+    fields.set_item("is_strict", definition.null_handling == NullHandling::Propagate)?;
+    fields.set_item("refuses_null", function.refuses_null)?;
+    fields.set_item("forgives", function.forgives)?;
+    fields.set_item("is_blocking", external.takes_columns())?;
+    fields.set_item("form", form)?;
+    Ok(Some((fields, function.callable.clone_ref(py))))
 }

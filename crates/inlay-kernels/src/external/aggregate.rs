@@ -46,7 +46,7 @@ impl GroupedRows<'_> {
 }
 
 /// An aggregate that can be called. By several threads at once.
-pub trait ExternalAggregate: Send + Sync + fmt::Debug {
+pub trait ExternalAggregate: Any + Send + Sync + fmt::Debug {
     /// One value for each group.
     fn call(&self, rows: GroupedRows<'_>) -> Result<Vector>;
 

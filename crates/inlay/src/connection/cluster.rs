@@ -2,8 +2,9 @@
 
 use super::{Connection, Extent};
 use crate::execute::Given;
-use crate::execute::cluster::{self, ClusterQuery, Shipped};
+use crate::execute::cluster::{self, ClusterQuery, Fetch, Shipped};
 use crate::host::{Host, Parameters, check_parameter_count};
+use crate::result::QueryResult;
 use inlay_types::{Error, Result};
 use std::sync::Arc;
 
@@ -41,6 +42,33 @@ impl Connection {
                 let host = host.map(|host| &**host);
                 let given = Given { parameters, host, interrupt, streaming: None, text: None };
                 cluster::for_cluster(&self.database()?, session, statement, given, shipped, folder)
+            },
+            host,
+        )
+    }
+
+    /// Runs a query here whose parts are rows of a cluster, which `fetch` gives: its columns are those of the part by position, in the types
+    /// that carry theirs. `None` where the cluster can be given no part that makes less of what it reads.
+    pub fn in_parts(
+        &self,
+        sql: &str,
+        parameters: &Parameters,
+        host: Option<&Arc<dyn Host>>,
+        shipped: &Shipped,
+        folder: &str,
+        fetch: Fetch<'_>,
+    ) -> Result<Option<QueryResult>> {
+        self.guarded(
+            |session, interrupt| {
+                let text = session.texts.get(sql, &self.0.budget)?;
+                Extent::Statement.check(&text)?;
+                let Some(statement) = text.statements.last() else {
+                    return Err(Error::invalid_argument("there is no query in the text"));
+                };
+                check_parameter_count(statement, parameters)?;
+                let host = host.map(|host| &**host);
+                let given = Given { parameters, host, interrupt, streaming: None, text: None };
+                cluster::in_parts(&self.database()?, session, statement, given, shipped, folder, fetch)
             },
             host,
         )

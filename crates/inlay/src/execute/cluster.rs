@@ -3,15 +3,16 @@
 //! A table is written once for each of its versions. Which version a file is of is known by the snapshot itself, of which a weak
 //! reference is kept: numbers of versions begin anew in each transaction and database.
 
-use super::{Given, Run, output_types};
+use super::{Given, Run};
 use crate::database::Database;
 use crate::result::QueryResult;
 use crate::session::Session;
 use crate::transactions::{ModesExt, Transactions};
 use inlay_catalog::access::Door;
-use inlay_catalog::{ClusterFiles, TableEntry};
-use inlay_formats::Account;
-use inlay_spark::{NamedTable, Origin, Refusal, TableNames, Written, carrier};
+use inlay_catalog::{ClusterFiles, TableEntry, TableSource};
+use inlay_formats::{Account, ColumnSource};
+use inlay_kernels::external::External;
+use inlay_spark::{HostCall, NamedFunction, NamedTable, Names, Origin, Refusal, Written, carrier};
 use inlay_sql::optimizer;
 use inlay_sql::parser::ast;
 use inlay_sql::plan::statement::Query;
@@ -19,14 +20,32 @@ use inlay_sql::plan::{Columns, Estimates, Expr, Place, Plan, ScanColumn, Stateme
 use inlay_storage::TableSnapshot;
 use inlay_types::limits::{self, Limits};
 use inlay_types::sql_text::ident;
-use inlay_types::{Error, LogicalType, Result, Value};
+use inlay_types::{Error, LogicalType, Result, Value, Vector};
 use parking_lot::Mutex;
 use std::path::Path;
 use std::sync::{Arc, Weak};
 
-/// Versions of tables that were given a name, and those of them whose files are there.
+/// Versions of tables that were given a name, and those of them whose files are there; functions that were.
 #[derive(Debug, Default)]
-pub struct Shipped(Mutex<Vec<Version>>);
+pub struct Shipped {
+    versions: Mutex<Vec<Version>>,
+    functions: Mutex<Functions>,
+}
+
+/// Functions by what they are called with; those that are gone leave no name for others.
+#[derive(Debug, Default)]
+struct Functions {
+    known: Vec<Sent>,
+    count: usize,
+}
+
+#[derive(Debug)]
+struct Sent {
+    external: Weak<External>,
+    arg_types: Vec<LogicalType>,
+    constants: Vec<Option<Value>>,
+    name: String,
+}
 
 #[derive(Debug)]
 struct Version {
@@ -44,7 +63,7 @@ impl Shipped {
     /// The name of the table's version, which is new if nobody asked for it before.
     fn name(&self, table: &TableEntry) -> String {
         let snapshot = table.table.snapshot();
-        let mut known = self.0.lock();
+        let mut known = self.versions.lock();
         let found =
             known.iter().find(|version| std::ptr::eq(version.snapshot.as_ptr(), Arc::as_ptr(&snapshot)));
         if let Some(version) = found {
@@ -56,19 +75,41 @@ impl Shipped {
     }
 
     fn is_written(&self, name: &str) -> bool {
-        self.0.lock().iter().any(|version| version.name == name && version.is_written)
+        self.versions.lock().iter().any(|version| version.name == name && version.is_written)
     }
 
     fn note_written(&self, name: &str) {
-        if let Some(version) = self.0.lock().iter_mut().find(|version| version.name == name) {
+        if let Some(version) = self.versions.lock().iter_mut().find(|version| version.name == name) {
             version.is_written = true;
         }
     }
 }
 
-impl TableNames for Shipped {
+impl Names for Shipped {
     fn stored(&self, table: &TableEntry) -> String {
         self.name(table)
+    }
+
+    fn function(&self, call: &HostCall) -> String {
+        let mut functions = self.functions.lock();
+        functions.known.retain(|sent| sent.external.strong_count() > 0);
+        let is_same = |sent: &&Sent| {
+            std::ptr::eq(sent.external.as_ptr(), Arc::as_ptr(&call.external))
+                && sent.arg_types == call.arg_types
+                && sent.constants == call.constants
+        };
+        if let Some(sent) = functions.known.iter().find(is_same) {
+            return sent.name.clone();
+        }
+        let name = format!("inlay_f{}", functions.count);
+        functions.count += 1;
+        functions.known.push(Sent {
+            external: Arc::downgrade(&call.external),
+            arg_types: call.arg_types.clone(),
+            constants: call.constants.clone(),
+            name: name.clone(),
+        });
+        name
     }
 }
 
@@ -87,6 +128,19 @@ pub struct ClusterTable {
     pub shown: String,
 }
 
+/// A function that a query for a cluster calls.
+#[derive(Clone, Debug)]
+pub struct ClusterFunction {
+    /// Its name in the query.
+    pub name: String,
+    /// What is called.
+    pub external: Arc<External>,
+    /// What it is called with: types, those that carry them, and constants of the statement.
+    pub arguments: Vec<(LogicalType, LogicalType, Option<Value>)>,
+    /// The type of what it gives, and the one that carries it.
+    pub returns: (LogicalType, LogicalType),
+}
+
 /// A query for a cluster.
 #[derive(Clone, Debug)]
 pub struct ClusterQuery {
@@ -94,6 +148,8 @@ pub struct ClusterQuery {
     pub text: String,
     /// The tables it names.
     pub tables: Vec<ClusterTable>,
+    /// The functions that go along.
+    pub functions: Vec<ClusterFunction>,
     /// Names of the columns it gives, their types, and those that Spark gives for them.
     pub columns: Vec<(String, LogicalType, LogicalType)>,
     /// What the cluster cannot be given, and where it stands.
@@ -109,6 +165,45 @@ pub(crate) fn for_cluster(
     shipped: &Shipped,
     folder: Option<&str>,
 ) -> Result<ClusterQuery> {
+    running(database, session, given, |run| {
+        let Statement::Query(query) = run.bind(statement)? else {
+            return Err(Error::unsupported("a statement that is no query, on a cluster"));
+        };
+        run.query_for_cluster(query, shipped, folder)
+    })
+}
+
+/// Makes rows of a part of a query.
+pub type Fetch<'f> = &'f mut dyn FnMut(ClusterQuery) -> Result<Arc<dyn TableSource>>;
+
+/// Runs a query here whose parts are fetched from a cluster; `None` where no part can be.
+pub(crate) fn in_parts(
+    database: &Database,
+    session: &mut Session,
+    statement: &ast::Statement,
+    given: Given<'_>,
+    shipped: &Shipped,
+    folder: &str,
+    fetch: Fetch<'_>,
+) -> Result<Option<QueryResult>> {
+    running(database, session, given, |run| {
+        let Statement::Query(query) = run.bind(statement)? else { return Ok(None) };
+        let mut query = optimizer::decorrelate(query)?;
+        let mut part = |written| fetch(run.shipped_query(written, shipped, Some(folder))?);
+        if inlay_spark::split(&mut query, shipped, &mut part)? == 0 {
+            return Ok(None);
+        }
+        run.query(query).map(Some)
+    })
+}
+
+/// Binds and runs as a statement does.
+fn running<T>(
+    database: &Database,
+    session: &mut Session,
+    given: Given<'_>,
+    work: impl FnOnce(&mut Run<'_>) -> Result<T>,
+) -> Result<T> {
     session.query = database.next_id();
     let limits = Limits::new(database.budget().clone(), given.interrupt.clone());
     limits::with(limits, || {
@@ -117,12 +212,7 @@ pub(crate) fn for_cluster(
             None => Arc::new(Transactions::new(session.settings.modes.options()?, &session.names)),
         };
         let mut run = Run { database, session, given, transactions, notes_reads: false, measured: None };
-        run.calling(|run| {
-            let Statement::Query(query) = run.bind(statement)? else {
-                return Err(Error::unsupported("a statement that is no query, on a cluster"));
-            };
-            run.query_for_cluster(query, shipped, folder)
-        })
+        run.calling(work)
     })
 }
 
@@ -134,7 +224,17 @@ impl Run<'_> {
         folder: Option<&str>,
     ) -> Result<ClusterQuery> {
         let query = optimizer::decorrelate(query)?;
-        let Written { text, tables, columns, refused } = inlay_spark::write(&query, shipped);
+        self.shipped_query(inlay_spark::write(&query, shipped), shipped, folder)
+    }
+
+    /// A query with its tables in a folder, if one is given.
+    fn shipped_query(
+        &self,
+        written: Written,
+        shipped: &Shipped,
+        folder: Option<&str>,
+    ) -> Result<ClusterQuery> {
+        let Written { text, tables, functions, columns, refused } = written;
         let ships = refused.is_empty();
         let mut named = Vec::with_capacity(tables.len());
         for table in tables {
@@ -147,6 +247,7 @@ impl Run<'_> {
         Ok(ClusterQuery {
             text,
             tables: named,
+            functions: functions.into_iter().map(cluster_function).collect(),
             columns: columns.into_iter().map(carried).collect(),
             refused: refused.iter().map(placed).collect(),
         })
@@ -238,28 +339,71 @@ impl Run<'_> {
                 ["runs here: a statement that is no query".to_string()].into_iter(),
             );
         };
-        let types = output_types(&query);
-        let query = self.query_for_cluster(query, &Shipped::new(), None)?;
+        let shipped = Shipped::new();
+        let whole = self.query_for_cluster(query.clone(), &shipped, None)?;
+        if whole.refused.is_empty() {
+            let mut lines = vec!["runs on the cluster".to_string()];
+            described(&whole, &mut lines);
+            return QueryResult::lines("plan", lines.into_iter());
+        }
+        let mut parts = Vec::new();
+        let mut rest = optimizer::decorrelate(query)?;
+        inlay_spark::split(&mut rest, &shipped, &mut |written| {
+            let part = self.shipped_query(written, &shipped, None)?;
+            let nothing =
+                part.columns.iter().map(|(name, _, carrier)| (name.clone(), Vector::empty(carrier.clone())));
+            let rows = ColumnSource::new("rows of the cluster", nothing.collect())?;
+            parts.push(part);
+            Ok(Arc::new(rows))
+        })?;
         let mut lines = Vec::new();
-        if query.refused.is_empty() {
-            lines.push("runs on the cluster".to_string());
-        } else {
+        if parts.is_empty() {
             lines.push("runs here, as the cluster is not given".to_string());
-            lines.extend(query.refused.iter().map(|what| format!("  {what}")));
+        } else {
+            lines.push(format!("runs here over {} parts of the cluster, which is not given", parts.len()));
         }
-        for table in &query.tables {
-            let (verb, shown) = if table.shown.starts_with("table ") {
-                ("ships once", table.shown.clone())
-            } else {
-                ("reads there", table.shown.clone())
-            };
-            lines.push(format!("{verb} {} = {shown}", table.name));
-        }
-        lines.push(format!("moves back {} columns", types.len()));
-        if query.refused.is_empty() {
-            lines.extend(query.text.lines().map(str::to_string));
+        lines.extend(whole.refused.iter().map(|what| format!("  {what}")));
+        for (number, part) in parts.iter().enumerate() {
+            lines.push(format!("part {}, on the cluster", number + 1));
+            described(part, &mut lines);
         }
         QueryResult::lines("plan", lines.into_iter())
+    }
+}
+
+/// What is shipped, read, sent and moved for a query that can be sent, and its text.
+fn described(query: &ClusterQuery, lines: &mut Vec<String>) {
+    for table in &query.tables {
+        let (verb, shown) = if table.shown.starts_with("table ") {
+            ("ships once", table.shown.clone())
+        } else {
+            ("reads there", table.shown.clone())
+        };
+        lines.push(format!("{verb} {} = {shown}", table.name));
+    }
+    for function in &query.functions {
+        lines.push(format!("sends {} = {}", function.name, function.external.definition.signature()));
+    }
+    lines.push(format!("moves back {} columns", query.columns.len()));
+    lines.extend(query.text.lines().map(str::to_string));
+}
+
+fn cluster_function(function: NamedFunction) -> ClusterFunction {
+    let NamedFunction { name, call, returns } = function;
+    // What nothing carries was refused: such a query is not sent.
+    let carried = |ty: LogicalType| {
+        let carrier = carrier(&ty).unwrap_or(LogicalType::Null);
+        (ty, carrier)
+    };
+    let arguments = call.arg_types.into_iter().zip(call.constants).map(|(ty, constant)| {
+        let (ty, carrier) = carried(ty);
+        (ty, carrier, constant)
+    });
+    ClusterFunction {
+        name,
+        external: call.external,
+        arguments: arguments.collect(),
+        returns: carried(returns),
     }
 }
 

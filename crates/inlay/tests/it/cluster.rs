@@ -46,6 +46,12 @@ fn overflow_is_an_error_there_too() {
 }
 
 #[test]
+fn one_parameter_of_a_lambda_stands_alone() {
+    assert!(text("SELECT list_filter([a, 1], x -> x > 1) FROM t").contains(", l"), "no parentheses");
+    assert!(text("SELECT list_transform([a, 1], (x, i) -> x + i) FROM t").contains(", (l"), "parentheses");
+}
+
+#[test]
 fn texts_stay_texts() {
     assert!(text("SELECT s = 'a'' OR 1=1 --' FROM t").contains(r"'a\' OR 1=1 --'"));
     assert!(text(r"SELECT s LIKE 'C:\temp%' FROM t").contains(r"LIKE 'C:\\\\temp%'"));
@@ -116,4 +122,37 @@ fn a_version_of_a_table_is_shipped_once() {
     let rows = connection.execute(&format!("SELECT count(*) FROM '{}'", ask("SELECT a FROM t"))).unwrap();
     assert_eq!(rows.value(0, 0).unwrap().to_string(), "2");
     std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn parts_run_there_where_they_make_less_of_what_they_read() {
+    let connection = connection();
+    let first = |sql: &str| {
+        let rows = connection.execute(&format!("EXPLAIN (ENGINE cluster) {sql}")).unwrap();
+        rows.value(0, 0).unwrap().to_string()
+    };
+    assert_eq!(
+        first("SELECT mode(n) FROM (SELECT a, count(*) AS n FROM t GROUP BY a)"),
+        "runs here over 1 parts of the cluster, which is not given"
+    );
+    for here in
+        ["SELECT mode(a) FROM t", "SELECT mode(a) FROM t WHERE b > 1", "SELECT random() FROM range(3)"]
+    {
+        assert_eq!(first(here), "runs here, as the cluster is not given", "{here}");
+    }
+}
+
+#[test]
+fn a_failure_is_no_boolean_and_needs_no_rows() {
+    let sql = text("SELECT (SELECT a FROM t u WHERE u.b = t.b) FROM t");
+    assert!(sql.contains("ELSE 1 END = 1") && sql.contains("GROUP BY"), "{sql}");
+    assert!(!sql.contains("raise_error"), "{sql}");
+    let zero = written("SELECT a // 0 FROM t");
+    assert!(zero.refused[0].contains("a division by the constant 0"), "{:?}", zero.refused);
+}
+
+#[test]
+fn windows_are_over_columns() {
+    let sql = text("SELECT rank() OVER (PARTITION BY a % 2 ORDER BY b + 1) FROM t");
+    assert!(sql.contains("PARTITION BY w0 ORDER BY w1"), "{sql}");
 }
