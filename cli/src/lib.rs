@@ -15,6 +15,7 @@ mod interrupt;
 mod line;
 mod output;
 mod pager;
+mod password;
 mod progress;
 mod psql;
 mod render;
