@@ -106,6 +106,11 @@ impl Served {
         }))
     }
 
+    /// A text that no other database has.
+    pub(crate) fn instance(&self) -> &str {
+        self.database.instance()
+    }
+
     /// Names of the databases, the first one first.
     pub fn names(&self) -> &[String] {
         &self.names

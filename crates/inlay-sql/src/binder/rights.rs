@@ -38,6 +38,8 @@ pub trait Rights: Sync {
     fn subject(&self, database: &str, kind: ObjectKind, key: &str) -> Option<Subject>;
     /// The database whose roles decide about files, networks and code.
     fn home(&self) -> String;
+    /// Whether a database is at a server, and who asks attached it: its server says what he may do there.
+    fn is_lent(&self, database: &str) -> bool;
     /// Whether a table of the host was given with the statement, or by the session itself.
     fn is_given(&self, name: &str) -> bool;
 }
@@ -271,6 +273,11 @@ impl Binder<'_> {
             Some((_, Some(door))) => self.ask_door(&[door], "see what the server uses", pos),
             Some((_, None)) => self.ask_superuser("see stored values and secrets", pos),
         }
+    }
+
+    /// Whether a database is at a server, and who asks attached it.
+    pub(super) fn is_lent(&self, database: &str) -> bool {
+        self.asked().is_some_and(|(rights, _)| rights.is_lent(database))
     }
 
     /// An error unless a table of the host may be read.
@@ -531,7 +538,11 @@ impl Binder<'_> {
             S::Checkpoint { .. } => self.ask_superuser("CHECKPOINT", pos),
             S::Verify(VerifyTarget::Database(_)) => self.ask_superuser("verify a database", pos),
             S::Verify(VerifyTarget::File(path)) => self.ask_to_read_file(path, pos),
+            S::Attach(attach) if attach.is_remote() => {
+                self.ask_door(&[NETWORK], "ATTACH databases at servers", pos)
+            }
             S::Attach(_) => self.ask_superuser("ATTACH databases", pos),
+            S::Detach { name, .. } if self.is_lent(name) => Ok(()),
             S::Detach { .. } => self.ask_superuser("DETACH databases", pos),
             S::ExportDatabase { .. } => self.ask_superuser("EXPORT databases", pos),
             S::ImportDatabase { .. } => self.ask_superuser("IMPORT databases", pos),

@@ -69,6 +69,11 @@ impl binder::Rights for Asking<'_> {
         self.database.main().name.clone()
     }
 
+    fn is_lent(&self, database: &str) -> bool {
+        let remote = self.database.remote(database);
+        remote.is_some_and(|remote| remote.owner.as_deref() == self.asker)
+    }
+
     fn is_given(&self, name: &str) -> bool {
         self.names.is_given(name)
     }
