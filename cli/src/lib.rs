@@ -15,6 +15,7 @@ mod interrupt;
 mod line;
 mod output;
 mod pager;
+mod password;
 mod progress;
 mod psql;
 mod render;
@@ -63,6 +64,10 @@ pub fn run_code(args: impl IntoIterator<Item = OsString>) -> u8 {
     }
     0
 }
+
+/// The server, for programs that serve a database of theirs.
+#[cfg(feature = "serve")]
+pub use inlay_server as server;
 
 /// `inlay serve`: databases for many clients, until the program is told to end; `inlay ui`: the page in a browser.
 #[cfg(feature = "serve")]

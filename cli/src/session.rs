@@ -8,13 +8,16 @@ use crate::args::Args;
 use crate::copy_in::{CopyIn, Rows};
 use crate::interrupt;
 use crate::output::{self, Output};
+use crate::password;
 use crate::progress::Watch;
 use crate::render::{Answer, Screen, write_result};
 use crate::settings::{Mode, Pager, Settings};
 use crate::split::{Piece, Splitter};
 use crate::timer::Timer;
 use crate::{dot, pager, psql};
-use inlay::{Command, Connection, Database, Error, Host, Parameters, QueryResult, ResultKind, Value};
+use inlay::{
+    Command, Connection, Database, Error, ErrorKind, Host, Parameters, QueryResult, ResultKind, Value,
+};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal, Write};
 use std::path::PathBuf;
@@ -506,7 +509,13 @@ fn connect(path: &str, is_read_only: bool) -> Result<Connection, Error> {
     let is_memory = path.is_empty() || path == ":memory:";
     let config = [("access_mode".to_string(), Value::Varchar(access.to_string()))];
     let config = if is_memory { &config[..0] } else { &config[..] };
-    let database = Database::open(path, config)?;
+    let database = match Database::open(&password::of_environment(path), config) {
+        Err(error) if error.kind() == ErrorKind::Login => match password::asked_for(path) {
+            Some(path) => Database::open(&path, config)?,
+            None => return Err(error),
+        },
+        opened => opened?,
+    };
     #[cfg(feature = "sqlite")]
     inlay_sqlite_files::SqliteFiles::install(&database);
     if let Some(warning) = database.warning() {

@@ -31,14 +31,17 @@ mod wire;
 pub use options::Options;
 pub use users::Users;
 
-use inlay::{Error, Result};
+use inlay::{Database, Error, Result};
 use served::Served;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 use tls::Certificates;
 use tokio::runtime::Runtime;
 
+/// How long threads have at the end to be gone.
+const LAST_MAX: Duration = Duration::from_secs(1);
 /// Threads for logins and what is closed, besides one for each session.
 const APART: usize = 64;
 
@@ -70,6 +73,36 @@ impl Server {
     /// # }
     /// ```
     pub fn start(options: Options) -> Result<Self> {
+        Self::of(options, Served::open)
+    }
+
+    /// Serves a database that the program has open. Nothing of the process is changed: no signal, no working directory, no standard stream but
+    /// for the log, unless that is off. Threads end with the server; the database stays open for whoever else has it.
+    ///
+    /// ```
+    /// # fn main() -> inlay::Result<()> {
+    /// use inlay_server::{Options, Server};
+    /// let database = inlay::Database::open_in_memory()?;
+    /// let options = Options { postgres_port: None, http_port: None, native_port: Some(0), is_quiet: true, ..Options::default() };
+    /// let server = Server::over(database.clone(), options)?;
+    /// let client = inlay::Database::open(&format!("inlay://{}", server.native.unwrap()), &[])?.connect();
+    /// database.connect().execute("CREATE TABLE t AS SELECT 42 AS answer")?;
+    /// assert_eq!(client.execute("FROM t")?.value(0, 0)?.to_string(), "42");
+    /// assert_eq!(client.execute("COPY t TO 't.csv'").unwrap_err().sqlstate(), "42501");
+    /// server.stop();
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn over(database: Database, options: Options) -> Result<Self> {
+        if !options.files.is_empty() || options.is_read_only {
+            let message =
+                "a database that is open is served as it was opened: it takes no files and no read-only";
+            return Err(Error::invalid_argument(message));
+        }
+        Self::of(options, |options, users| Served::over(database, options, users))
+    }
+
+    fn of(options: Options, open: impl FnOnce(Options, Users) -> Result<Arc<Served>>) -> Result<Self> {
         options.check().map_err(Error::invalid_argument)?;
         let users = match &options.password_file {
             Some(path) => Users::read_file(path)?,
@@ -85,7 +118,7 @@ impl Server {
             (Some(_), None) | (None, Some(_)) | (None, None) => None,
         };
         let tls = certificates.as_ref().map(Certificates::acceptor).transpose()?;
-        let served = Served::open(options.clone(), users)?;
+        let served = open(options.clone(), users)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .thread_name("inlay server")
@@ -135,9 +168,14 @@ impl Server {
 
     /// Ends in order: nobody comes any more, what runs may finish within the options' grace and is interrupted then.
     pub fn stop(self) {
-        let (grace, served) = (self.options.grace, &self.served);
-        self.runtime.block_on(served.stop(grace));
-        self.runtime.shutdown_timeout(grace);
+        let grace = self.options.grace;
+        self.stop_within(grace);
+    }
+
+    /// As [`Server::stop`], with another grace.
+    pub fn stop_within(self, grace: Duration) {
+        self.runtime.block_on(self.served.stop(grace));
+        self.runtime.shutdown_timeout(grace.max(LAST_MAX));
     }
 
     /// Reads certificate and key anew, for clients that come from now on. Where they are of no use, the old ones stay.
@@ -228,7 +266,7 @@ pub fn run_page(args: impl Iterator<Item = String>) -> u8 {
 }
 
 /// Shows a page in the browser; where there is none, its address was printed.
-fn open_page(page: &str) {
+pub fn open_page(page: &str) {
     let (program, args): (&str, &[&str]) = if cfg!(target_os = "macos") {
         ("open", &[])
     } else if cfg!(windows) {

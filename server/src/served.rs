@@ -31,6 +31,8 @@ pub enum Phase {
 /// See the module documentation.
 pub struct Served {
     database: Database,
+    /// What clients reach of files, if nothing else outside of the databases.
+    reached: Option<String>,
     /// Names of the databases; a client that names none begins in the first.
     names: Vec<String>,
     pub users: Users,
@@ -79,17 +81,33 @@ impl Served {
                 _ => error.clone(),
             })?;
         }
-        let answers: Arc<Answers> = Arc::default();
-        let files: Arc<dyn HostFiles> = Arc::<Answers>::clone(&answers);
-        database.register_files(vec![PROTOCOL.to_string()], files)?;
         if !options.allows_files {
             connection.execute(&format!("SET allowed_directories = ['{PROTOCOL}://']"))?;
             connection.execute("SET enable_external_access = false")?;
         }
-        let names = names_of(&connection)?;
+        Self::of(database, None, options, users)
+    }
+
+    /// The database of a program that has it open and goes on using it: unless the options let statements reach files, clients reach nothing of
+    /// the program but its databases.
+    pub fn over(database: Database, options: Options, users: Users) -> Result<Arc<Self>> {
+        let reached = (!options.allows_files).then(|| format!("{PROTOCOL}://"));
+        Self::of(database, reached, options, users)
+    }
+
+    fn of(database: Database, reached: Option<String>, options: Options, users: Users) -> Result<Arc<Self>> {
+        let answers: Arc<Answers> = Arc::default();
+        let files: Arc<dyn HostFiles> = Arc::<Answers>::clone(&answers);
+        if database.has_files(PROTOCOL) {
+            let message = "this database is served already".to_string();
+            return Err(Error::Locked { message }.with_hint("close the other server first"));
+        }
+        database.register_files(vec![PROTOCOL.to_string()], files)?;
+        let names = names_of(&database.connect())?;
         users.know_roles(&database);
         Ok(Arc::new(Self {
             database,
+            reached,
             names,
             users,
             metrics: Metrics::default(),
@@ -104,6 +122,11 @@ impl Served {
             random: SystemRandom::new(),
             started: Instant::now(),
         }))
+    }
+
+    /// A text that no other database has.
+    pub(crate) fn instance(&self) -> &str {
+        self.database.instance()
     }
 
     /// Names of the databases, the first one first.
@@ -168,9 +191,10 @@ impl Served {
             Some(user) if self.database.has_role(&user)? => Some(user),
             _ => None,
         };
-        let connection = match &role {
-            Some(role) => self.database.connect_as(role)?,
-            None => self.database.connect(),
+        let connection = match (&role, &self.reached) {
+            (role, Some(reached)) => self.database.connect_inside(role.as_deref(), reached)?,
+            (Some(role), None) => self.database.connect_as(role)?,
+            (None, None) => self.database.connect(),
         };
         let secret = self.random()?;
         let number = self.list(&connection, secret, role)?;
@@ -267,6 +291,13 @@ impl Served {
             tokio::time::sleep(LEAVING_PAUSE).await;
         }
         true
+    }
+}
+
+impl Drop for Served {
+    /// The program may go on using the database.
+    fn drop(&mut self) {
+        self.database.unregister_files(PROTOCOL);
     }
 }
 

@@ -57,6 +57,7 @@ fn status_of(kind: ErrorKind) -> AdbcStatusCode {
             status::NOT_FOUND
         }
         ErrorKind::Duplicate => status::ALREADY_EXISTS,
+        ErrorKind::Login => status::UNAUTHENTICATED,
         ErrorKind::FileAccess | ErrorKind::Forbidden => status::UNAUTHORIZED,
         ErrorKind::StatementTimeout => status::TIMEOUT,
         ErrorKind::Interrupted => status::CANCELLED,

@@ -22,6 +22,7 @@ pub mod status {
     pub const IO: AdbcStatusCode = 10;
     pub const CANCELLED: AdbcStatusCode = 11;
     pub const TIMEOUT: AdbcStatusCode = 12;
+    pub const UNAUTHENTICATED: AdbcStatusCode = 13;
     pub const UNAUTHORIZED: AdbcStatusCode = 14;
 }
 

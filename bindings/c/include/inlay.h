@@ -226,7 +226,9 @@ typedef enum inlay_status {
   /* BEGIN, COMMIT or ROLLBACK at the wrong time. SQLSTATE 25000. */
   INLAY_ERROR_TRANSACTION_STATE = 36,
   /* A defect of ours. SQLSTATE XX000. */
-  INLAY_ERROR_INTERNAL = 37
+  INLAY_ERROR_INTERNAL = 37,
+  /* Who wants to come is not let in. SQLSTATE 28P01. */
+  INLAY_ERROR_LOGIN = 38
 } inlay_status;
 
 /* The status that the function gave; INLAY_OK for NULL. */

@@ -30,7 +30,7 @@ fn class_of(kind: ErrorKind) -> &'static str {
         ErrorKind::Corrupt => "SerializationException",
         ErrorKind::ReadOnly | ErrorKind::Conflict | ErrorKind::TransactionState => "TransactionException",
         ErrorKind::Interrupted | ErrorKind::StatementTimeout => "InterruptException",
-        ErrorKind::FileAccess | ErrorKind::Forbidden => "PermissionException",
+        ErrorKind::FileAccess | ErrorKind::Forbidden | ErrorKind::Login => "PermissionException",
         ErrorKind::External => "FunctionException",
         ErrorKind::OutOfMemory => "OutOfMemoryException",
         ErrorKind::Unsupported => "NotImplementedException",

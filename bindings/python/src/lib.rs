@@ -40,6 +40,8 @@ mod register;
 mod result;
 mod rows;
 mod scanned;
+#[cfg(feature = "serve")]
+mod serving;
 mod shell;
 mod stack;
 mod texts;
@@ -65,6 +67,8 @@ fn inlay_module(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<connection::Connection>()?;
     module.add_class::<connection::Transaction>()?;
+    #[cfg(feature = "serve")]
+    serving::install(module)?;
     module.add_class::<appender::Appender>()?;
     module.add_class::<prepared::Prepared>()?;
     module.add_class::<result::Answer>()?;

@@ -85,7 +85,7 @@ impl From<Error> for Failure {
             ErrorKind::OutOfMemory => failed(NOMEM, "out of memory"),
             ErrorKind::Closed => failed(MISUSE, message),
             ErrorKind::TransactionState => failed(ERROR, transaction(message)),
-            ErrorKind::FileAccess | ErrorKind::Forbidden => failed(AUTH, message),
+            ErrorKind::FileAccess | ErrorKind::Forbidden | ErrorKind::Login => failed(AUTH, message),
             ErrorKind::Internal => failed(INTERNAL, message),
             ErrorKind::External if message.ends_with("out of memory") => failed(NOMEM, "out of memory"),
             ErrorKind::External if message.ends_with("string or blob too big") => {

@@ -18,6 +18,6 @@ pub use inlay_storage::{ColumnSchema, Table, TableSchema};
 pub use inlay_types::candidates::near_names;
 pub use qualified::{MAIN, SYSTEM, SYSTEM_SCHEMAS, TEMPORARY, bare_name, qualified, schema_of, split_name};
 pub use source::{
-    ClusterFiles, ScanRequest, SourceColumn, SourceFilter, SourceScan, SourceTask, TableFunction,
-    TableSource, TypeNames,
+    ClusterFiles, RemoteTable, ScanRequest, SourceColumn, SourceFilter, SourceScan, SourceTask,
+    TableFunction, TableSource, TypeNames,
 };

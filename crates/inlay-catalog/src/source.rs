@@ -56,6 +56,15 @@ pub struct ClusterFiles {
     pub options: Vec<(&'static str, String)>,
 }
 
+/// A table of a database at a server.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RemoteTable {
+    /// The name that the database has here.
+    pub database: String,
+    /// The table as SQL names it there.
+    pub table: String,
+}
+
 /// A running scan, shared by all workers.
 pub trait SourceScan: Send + Sync {
     /// The next morsel, or `None` when there are no more. Called by several workers at once.
@@ -80,6 +89,14 @@ pub trait TableSource: Send + Sync + fmt::Debug {
     }
     /// The files that another engine can read by itself to the same rows; `None` if only this process gives the rows.
     fn cluster_files(&self) -> Option<ClusterFiles> {
+        None
+    }
+    /// The table at a server that it is; `None` if it is anything else.
+    fn remote(&self) -> Option<RemoteTable> {
+        None
+    }
+    /// The same rows with these columns of it alone; `None` if that saves nothing.
+    fn narrowed(&self, _columns: &[usize]) -> Option<Arc<dyn TableSource>> {
         None
     }
     /// First value, step and number of the rows of a series of integers.

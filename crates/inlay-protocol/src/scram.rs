@@ -141,7 +141,7 @@ impl Verifier {
 
 fn denied() -> WireError {
     let hint = "check the user's name and password";
-    Error::Forbidden { message: "the password is wrong, or there is no such user".to_string() }
+    Error::Login { message: "the password is wrong, or there is no such user".to_string() }
         .with_hint(hint)
         .into()
 }

@@ -62,6 +62,11 @@ pub trait Gate: Sync {
     /// What the server calls itself.
     fn name(&self) -> String;
 
+    /// What a client should know of it, which Ready says.
+    fn settings(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
     /// Bytes of a frame at most, however large a buffer a client asks for.
     fn frame_max(&self) -> u32 {
         FRAME_MAX

@@ -6,6 +6,7 @@ mod parts;
 pub use kind::ErrorKind;
 
 use crate::candidates::Candidates;
+use crate::passwords::without_passwords;
 use std::any::Any;
 use std::borrow::Cow;
 use std::fmt;
@@ -217,6 +218,12 @@ pub enum Error {
     #[error("{message}")]
     Forbidden {
         /// What, and what allows it.
+        message: String,
+    },
+    /// 28P01. Who wants to come is not let in.
+    #[error("{message}")]
+    Login {
+        /// Why.
         message: String,
     },
     /// 38000. A function of the host failed.
@@ -629,7 +636,7 @@ impl Error {
         if line == 0 || self.is_about_the_whole() {
             return self;
         }
-        let text = sql.lines().nth(line as usize - 1).unwrap_or("").to_string();
+        let text = without_passwords(sql.lines().nth(line as usize - 1).unwrap_or("")).into_owned();
         let place = Place { line, column, offset: offset(line, column, sql), text, of: of.to_string() };
         Self::At { error: Box::new(self), place }
     }

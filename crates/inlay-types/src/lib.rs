@@ -48,6 +48,7 @@ pub mod nearest;
 pub mod nested;
 mod overhead;
 pub mod pages;
+pub mod passwords;
 pub mod pick;
 pub mod process;
 pub mod simd;

@@ -135,18 +135,25 @@ impl Database {
     /// A connection of its own, as a role of the file: it may what the role may. See [`crate::Login`].
     pub fn connect_as(&self, role: &str) -> Result<Connection> {
         let role = role.to_lowercase();
-        let who = match role.as_str() {
-            SUPERUSER => None,
-            _ if self.has_role(&role)? => {
-                let rights = self.rights_of(&self.main().store.state())?;
-                Some(Arc::new(Who::new(role.as_str().into(), role.into(), &rights)))
-            }
-            _ => {
-                let message = format!("role \"{role}\" does not exist");
-                return Err(Error::invalid_argument(message).with_hint("CREATE ROLE makes it"));
-            }
-        };
+        let who = if role == SUPERUSER { None } else { Some(Arc::new(self.who(&role, None)?)) };
         Ok(Connection::new(self.clone(), self.first_settings(), who))
+    }
+
+    /// As [`Database::connect_as`], or without a role as who opens the file, for somebody to whom the program lends its database and nothing else:
+    /// statements reach no file, no server, no function and no setting of the program, but for files whose paths begin with `reached`.
+    pub fn connect_inside(&self, role: Option<&str>, reached: &str) -> Result<Connection> {
+        let role = role.map_or_else(|| SUPERUSER.to_string(), str::to_lowercase);
+        let who = Some(Arc::new(self.who(&role, Some(reached.into()))?));
+        Ok(Connection::new(self.clone(), self.first_settings(), who))
+    }
+
+    fn who(&self, role: &str, inside: Option<Arc<str>>) -> Result<Who> {
+        if role != SUPERUSER && !self.has_role(role)? {
+            let message = format!("role \"{role}\" does not exist");
+            return Err(Error::invalid_argument(message).with_hint("CREATE ROLE makes it"));
+        }
+        let rights = self.rights_of(&self.main().store.state())?;
+        Ok(Who::new(role.into(), role.into(), &rights, inside))
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod foreign;
 mod functions;
+pub(crate) mod remote;
 pub(crate) mod server;
 
 pub(crate) use foreign::ForeignSnapshots;
@@ -27,6 +28,7 @@ use inlay_storage::store::{AccessMode, CatalogMark, State, Store, StoreOptions};
 use inlay_types::process::process_id;
 use inlay_types::{Error, MemoryBudget, Result, Value};
 use parking_lot::{Mutex, RwLock};
+use remote::RemoteDatabase;
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -44,6 +46,10 @@ struct Shared {
     foreign_kinds: RwLock<Vec<Arc<dyn ForeignKind>>>,
     /// Whether one of those attached is of another system.
     has_foreign: AtomicBool,
+    /// Whether one was attached that is at a server.
+    has_remote: AtomicBool,
+    /// What no other database has.
+    instance: String,
     /// Objects of the host.
     registered: RwLock<Registered>,
     functions: HashMap<&'static str, Arc<dyn TableFunction>>,
@@ -130,6 +136,8 @@ pub(crate) struct Attached {
     pub store: Arc<Store>,
     /// What has the rows, if it is a database of another system: the store has its definitions.
     pub foreign: Option<Arc<dyn ForeignDatabase>>,
+    /// Where everything is, if it is at a server: the store has nothing.
+    pub remote: Option<Arc<RemoteDatabase>>,
 }
 
 /// The databases of files that are open in this process.
@@ -273,6 +281,8 @@ impl Database {
             attached: RwLock::default(),
             foreign_kinds: RwLock::default(),
             has_foreign: AtomicBool::new(false),
+            has_remote: AtomicBool::new(false),
+            instance: random_name()?,
             registered: RwLock::default(),
             functions: inlay_formats::table_functions(settings.files())
                 .into_iter()
@@ -466,6 +476,32 @@ impl Database {
         self.add(attached)
     }
 
+    /// Attaches a database at a server.
+    pub(crate) fn add_remote(&self, remote: RemoteDatabase) -> Result<()> {
+        let store = Store::in_memory(self.0.budget.clone());
+        let (name, path) = (remote.name.clone(), Some(PathBuf::from(remote.shown())));
+        self.0.has_remote.store(true, Ordering::Release);
+        self.add(Attached { name, path, store, foreign: None, remote: Some(Arc::new(remote)) })
+    }
+
+    /// Whether a database at a server was attached.
+    pub(crate) fn has_remote(&self) -> bool {
+        self.0.has_remote.load(Ordering::Acquire)
+    }
+
+    /// The attached database at a server that has a name.
+    pub(crate) fn remote(&self, name: &str) -> Option<Arc<RemoteDatabase>> {
+        if !self.has_remote() {
+            return None;
+        }
+        self.attached(name)?.remote
+    }
+
+    /// A text that no other database has, by which a server's clients know whether it has their own open.
+    pub fn instance(&self) -> &str {
+        &self.0.instance
+    }
+
     fn add(&self, attached: Attached) -> Result<()> {
         let mut all = self.0.attached.write();
         // Another connection may have attached one of this name while the file was opened.
@@ -609,6 +645,13 @@ impl std::fmt::Debug for Database {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Database({})", self.name())
     }
+}
+
+/// A name that is not given twice.
+fn random_name() -> Result<String> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|_| Error::internal("the system gives no random numbers"))?;
+    Ok(format!("{:032x}", u128::from_le_bytes(bytes)))
 }
 
 /// A path that means the same file whatever the host makes its current directory.

@@ -16,7 +16,7 @@ use crate::host::{Host, HostScope, HostTable, Parameters};
 use crate::reads;
 use crate::rest::{Rest, Streaming, may_wait};
 use crate::result::{OneRow, QueryResult, ResultKind};
-use crate::session::{Deferrals, OpenTransaction, Session, Text};
+use crate::session::{Deferrals, NOBODY, OpenTransaction, Session, Text};
 use crate::settings;
 use crate::system::names::Names;
 use crate::table_rows::TableRows;
@@ -28,10 +28,10 @@ use inlay_exec::{Analysis, ExecContext, Workers};
 use inlay_formats::remote::secrets::Secret;
 use inlay_kernels::resolve::{Ids, ResolveOptions};
 use inlay_sql::binder::{self, BindContext, Slots};
-use inlay_sql::optimizer::{self, OptimizerContext};
+use inlay_sql::optimizer::{self, HandOver, OptimizerContext};
 use inlay_sql::parser::ast;
-use inlay_sql::plan::Statement;
 use inlay_sql::plan::statement::{Query, TransactionModes};
+use inlay_sql::plan::{Plan, Statement};
 use inlay_storage::store::Transaction;
 use inlay_types::limits::{self, Limits};
 use inlay_types::{Batch, Error, Interrupt, LogicalType, Result, Value};
@@ -255,6 +255,10 @@ impl Run<'_> {
         if Command::carried_out(&statement.kind).changes_names() {
             self.session.generation += 1;
         }
+        let there = self.sent(statement).map_err(|error| error.in_text(&statement.sql))?;
+        if let Some(answer) = there {
+            return Ok(answer.of_command(command));
+        }
         if let Some(text) = self.given.text
             && let Some(answer) = self.kept(text, statement).map_err(|error| error.in_text(&statement.sql))?
         {
@@ -324,6 +328,10 @@ impl Run<'_> {
             database: self.database,
             transactions: &self.transactions,
             session: self.session.id,
+            asker: match self.database.has_remote() {
+                true => self.asker().unwrap_or_else(|_| Some(NOBODY.to_string())),
+                false => None,
+            },
             found,
             giver: self.given.host.filter(|host| host.gives_tables()),
             variables: &self.session.variables,
@@ -475,10 +483,7 @@ impl Run<'_> {
             Statement::Rollback => self.rollback(),
             Statement::SetTransaction { modes, session } => self.set_transaction(modes, session),
             Statement::SetConstraints { names, deferred } => self.set_constraints(&names, deferred),
-            Statement::Savepoint(name) => self.savepoint(|transactions| {
-                transactions.savepoint(&name);
-                Ok(())
-            }),
+            Statement::Savepoint(name) => self.savepoint(|transactions| transactions.savepoint(&name)),
             Statement::RollbackTo(name) => self.savepoint(|transactions| transactions.rollback_to(&name)),
             Statement::Release(name) => self.savepoint(|transactions| transactions.release(&name)),
             Statement::Checkpoint { database, .. } => self.checkpoint(&database),
@@ -567,7 +572,9 @@ impl Run<'_> {
     /// Optimises a query.
     pub(crate) fn planned(&self, query: Query) -> Result<Query> {
         let enabled = !self.session.settings.optimizer_off;
-        optimizer::optimize_with(query, &mut OptimizerContext { enabled, trace: None })
+        let hand_over = |plan: Plan, columns: &inlay_sql::plan::Columns| self.handed_over(plan, columns);
+        let hand_over = self.database.has_remote().then(|| Box::new(hand_over) as Box<HandOver<'_>>);
+        optimizer::optimize_with(query, &mut OptimizerContext { enabled, trace: None, hand_over })
     }
 
     /// Optimises a query and notes what it is going to read.

@@ -51,6 +51,7 @@ mod procedure;
 mod profile;
 mod reads;
 mod registered;
+mod remote;
 pub mod render;
 mod resources;
 mod rest;

@@ -1,9 +1,11 @@
 //! CHECKPOINT, VACUUM, PRAGMA verify, ATTACH and DETACH: what is about files.
 
 use crate::database::ForeignKind;
+use crate::database::remote::RemoteDatabase;
 use crate::execute::Run;
 use crate::result::QueryResult;
 use inlay_catalog::access::Door;
+use inlay_protocol::client::Url;
 use inlay_sql::plan::statement::{Attach, VerifyTarget};
 use inlay_storage::store::{AccessMode, Store};
 use inlay_types::{Error, Result};
@@ -11,6 +13,7 @@ use std::sync::Arc;
 
 impl Run<'_> {
     fn store(&self, database: &str) -> Result<Arc<Store>> {
+        self.check_not_remote(database, "a statement about the file of")?;
         Ok(Arc::clone(self.transactions.of(self.database, database)?.store()))
     }
 
@@ -87,6 +90,9 @@ impl Run<'_> {
         if attach.if_not_exists && self.database.attached(&attach.name).is_some() {
             return Ok(QueryResult::done());
         }
+        if attach.is_remote() {
+            return self.attach_remote(&attach);
+        }
         if !crate::database::is_memory(&attach.path) {
             self.ask(Door::Attach(&attach.path))?;
         }
@@ -98,6 +104,45 @@ impl Run<'_> {
         match self.database.attach(&attach.name, &attach.path, access) {
             Err(Error::Duplicate { .. }) if attach.if_not_exists => Ok(QueryResult::done()),
             outcome => outcome.map(|()| QueryResult::done()),
+        }
+    }
+
+    /// Carries out ATTACH of a database at a server.
+    fn attach_remote(&self, attach: &Attach) -> Result<QueryResult> {
+        if let Some(kind) = &attach.kind {
+            let alternative = Some("an address is of a server of Inlay: leave TYPE out".to_string());
+            return Err(Error::Unsupported {
+                feature: format!("ATTACH of an address with TYPE {kind}"),
+                alternative,
+            });
+        }
+        let shown = Url::parse(&attach.path)?.shown();
+        let settings = self.database.settings();
+        self.ask(Door::Read(&shown))?;
+        self.ask(Door::Network(&shown))?;
+        let zone = crate::settings::get("timezone", settings, &self.session.settings);
+        let zone = zone.map_or_else(|| "UTC".to_string(), |zone| zone.to_string());
+        let (owner, is_read_only) = (self.asker()?, attach.read_only == Some(true));
+        let interrupt = self.given.interrupt;
+        let remote = {
+            let zone_and_own = (zone.as_str(), self.database.instance());
+            RemoteDatabase::open(&attach.name, &attach.path, is_read_only, owner, zone_and_own, interrupt)?
+        };
+        match self.database.add_remote(remote) {
+            Err(Error::Duplicate { .. }) if attach.if_not_exists => Ok(QueryResult::done()),
+            outcome => outcome.map(|()| QueryResult::done()),
+        }
+    }
+
+    /// Fails for a database at a server, of which the files are there.
+    pub(crate) fn check_not_remote(&self, name: &str, what: &str) -> Result<()> {
+        match self.database.remote(name) {
+            Some(remote) => {
+                let feature = format!("{what} \"{}\", which is at a server,", remote.name);
+                let alternative = Some(format!("connect to {} to run it", remote.shown()));
+                Err(Error::Unsupported { feature, alternative })
+            }
+            None => Ok(()),
         }
     }
 

@@ -127,6 +127,8 @@ pub(crate) struct Who {
     pub current: Arc<str>,
     /// The numbers of both: a role that was dropped is not the next one of its name.
     pub numbers: [Option<ObjectId>; 2],
+    /// Nothing outside of the database may be reached, whoever asks, but for files whose paths begin so.
+    pub inside: Option<Arc<str>>,
 }
 
 /// Whom nobody can be, and who may what everybody may.
@@ -134,9 +136,9 @@ pub(crate) const NOBODY: &str = "";
 
 impl Who {
     /// Both roles as they are now.
-    pub fn new(login: Arc<str>, current: Arc<str>, rights: &Rights) -> Self {
+    pub fn new(login: Arc<str>, current: Arc<str>, rights: &Rights, inside: Option<Arc<str>>) -> Self {
         let numbers = [&login, &current].map(|role| rights.number_of(role));
-        Self { login, current, numbers }
+        Self { login, current, numbers, inside }
     }
 
     /// As whom it may act now: who came, where the other role is not his any more, and nobody where he is gone himself.

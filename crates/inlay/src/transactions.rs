@@ -1,6 +1,7 @@
 //! The transactions of a statement, or of everything between BEGIN and COMMIT: one for each database that is used, begun
 //! when it is first looked at. Only one of them may change anything, for two files cannot be committed at once.
 
+pub(crate) use crate::database::remote::RemoteSession;
 use crate::database::{Database, ForeignSnapshot, ForeignSnapshots};
 use crate::text::same_name;
 pub(crate) use inlay_catalog::TEMPORARY;
@@ -9,6 +10,7 @@ use inlay_formats::SessionFiles;
 use inlay_sql::plan::statement::{self as plan, OnCommit, TransactionModes};
 use inlay_storage::ForeignKey;
 use inlay_storage::store::{Isolation, Object, ObjectId, Store, Transaction, TransactionOptions};
+use inlay_types::sql_text::ident;
 use inlay_types::{Error, MemoryBudget, Result};
 use parking_lot::Mutex;
 use std::collections::{BTreeSet, HashMap};
@@ -44,6 +46,8 @@ pub(crate) struct Transactions {
     deferred: Mutex<BTreeSet<(String, ObjectId, String)>>,
     /// What it sees of databases of other systems.
     foreign: ForeignSnapshots,
+    /// What it does at servers, by the names of the databases.
+    remotes: Mutex<Vec<Arc<RemoteSession>>>,
 }
 
 impl Transactions {
@@ -52,7 +56,7 @@ impl Transactions {
         let session = Mutex::new(session.clone());
         let (begun, savepoints) = (Mutex::default(), Mutex::default());
         let (deferred, foreign) = (Mutex::default(), ForeignSnapshots::default());
-        Self { options, session, begun, savepoints, deferred, foreign }
+        Self { options, session, begun, savepoints, deferred, foreign, remotes: Mutex::default() }
     }
 
     /// Leaves a foreign key of a table to COMMIT.
@@ -186,10 +190,70 @@ impl Transactions {
         self.foreign.of(database, name)
     }
 
+    /// What it does at the server of a database, if that is at one.
+    pub fn remote(&self, database: &Database, name: &str) -> Option<Arc<RemoteSession>> {
+        let remote = database.remote(name)?;
+        let mut remotes = self.remotes.lock();
+        if let Some(known) = remotes.iter().find(|known| Arc::ptr_eq(&known.database, &remote)) {
+            return Some(Arc::clone(known));
+        }
+        let savepoints = self.savepoints.lock().clone();
+        let session = RemoteSession::new(remote, self.options.read_only, savepoints);
+        remotes.push(Arc::clone(&session));
+        Some(session)
+    }
+
+    /// Fails unless who asks may use a database at a server: who attached it, and superusers.
+    pub fn may_use_remote(&self, session: &RemoteSession, asker: Option<&str>) -> Result<()> {
+        match asker {
+            Some(asker) if session.database.owner.as_deref() != Some(asker) => {
+                let name = &session.database.name;
+                let message =
+                    format!("user \"{asker}\" may not use database \"{name}\", which somebody else attached");
+                Err(Error::Forbidden { message }.with_hint("ATTACH it under another name"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The transaction is about to change a database at a server.
+    pub fn will_change_remote(&self, session: &RemoteSession) -> Result<()> {
+        let name = &session.database.name;
+        let here = self.begun.lock().iter().find_map(|(other, transaction)| {
+            (transaction.has_changes() && !same_name(other, TEMPORARY)).then(|| other.clone())
+        });
+        match here.or_else(|| self.remote_changed(name)) {
+            Some(other) => Err(changes_one(&other, name)),
+            None => session.will_change(),
+        }
+    }
+
+    /// Another database at a server that was changed.
+    fn remote_changed(&self, name: &str) -> Option<String> {
+        let remotes = self.remotes.lock();
+        let is_other =
+            |known: &&Arc<RemoteSession>| known.has_changes() && !same_name(&known.database.name, name);
+        remotes.iter().find(is_other).map(|known| known.database.name.clone())
+    }
+
+    /// Says the same to all servers that were asked something.
+    fn control(&self, text: &str, name: &str) -> Result<()> {
+        let remotes = self.remotes.lock().clone();
+        remotes.iter().try_for_each(|remote| remote.control(&format!("{text} {}", ident(name))))
+    }
+
     /// The transaction on a database that is about to change.
     pub fn to_change(&self, database: &Database, name: &str) -> Result<Arc<Transaction>> {
         if database.foreign(name).is_some() {
             return Err(ForeignSnapshots::refusal(name));
+        }
+        if let Some(remote) = database.remote(name) {
+            let feature = format!("this statement about \"{}\", which is at a server,", remote.name);
+            let alternative = Some(format!("connect to {} to run it", remote.shown()));
+            return Err(Error::Unsupported { feature, alternative });
+        }
+        if let Some(other) = self.remote_changed(name).filter(|_| !same_name(name, TEMPORARY)) {
+            return Err(changes_one(&other, name));
         }
         let transaction = self.of(database, name)?;
         transaction.check_writable()?;
@@ -198,12 +262,7 @@ impl Transactions {
             !same_name(other, name) && !same_name(other, TEMPORARY) && transaction.has_changes()
         };
         if let Some((other, _)) = begun.iter().find(changed).filter(|_| !same_name(name, TEMPORARY)) {
-            return Err(Error::TransactionState {
-                message: "a transaction changes one database".to_string(),
-            }
-            .with_hint(format!(
-                "this one has changed \"{other}\", so COMMIT it before \"{name}\" is changed"
-            )));
+            return Err(changes_one(other, name));
         }
         Ok(transaction)
     }
@@ -245,7 +304,9 @@ impl Transactions {
         let mut begun = self.begun.lock();
         let (temporary, others): (Vec<_>, Vec<_>) =
             begun.iter().partition(|(name, _)| same_name(name, TEMPORARY));
-        // What can fail first.
+        // What can fail first: a server, where at most one of all databases was changed.
+        let remotes = std::mem::take(&mut *self.remotes.lock());
+        remotes.iter().try_for_each(|remote| remote.commit())?;
         let mut changed = Vec::new();
         for (_, transaction) in others.iter().chain(&temporary) {
             let has_changes = transaction.has_changes();
@@ -272,6 +333,7 @@ impl Transactions {
     /// Ends all that were begun and changed nothing: they see no old state any more.
     pub fn end_unchanged(&self) {
         self.begun.lock().retain(|(_, transaction)| transaction.has_changes());
+        self.remotes.lock().retain(|remote| remote.has_changes());
         self.foreign.end();
     }
 
@@ -294,14 +356,17 @@ impl Transactions {
     }
 
     /// Begins a savepoint.
-    pub fn savepoint(&self, name: &str) {
+    pub fn savepoint(&self, name: &str) -> Result<()> {
+        self.control("SAVEPOINT", name)?;
         self.savepoints.lock().push(name.to_string());
         self.all().iter().for_each(|transaction| transaction.savepoint(name));
+        Ok(())
     }
 
     /// Undoes what was done since a savepoint.
     pub fn rollback_to(&self, name: &str) -> Result<()> {
         let position = self.savepoint_position(name)?;
+        self.control("ROLLBACK TO SAVEPOINT", name)?;
         self.savepoints.lock().truncate(position + 1);
         self.all().iter().try_for_each(|transaction| transaction.rollback_to(name))
     }
@@ -309,6 +374,7 @@ impl Transactions {
     /// Forgets a savepoint.
     pub fn release(&self, name: &str) -> Result<()> {
         let position = self.savepoint_position(name)?;
+        self.control("RELEASE SAVEPOINT", name)?;
         self.savepoints.lock().truncate(position);
         self.all().iter().try_for_each(|transaction| transaction.release(name))
     }
@@ -320,6 +386,11 @@ impl Transactions {
             message: format!("savepoint \"{name}\" does not exist"),
         })
     }
+}
+
+fn changes_one(changed: &str, name: &str) -> Error {
+    let hint = format!("this one has changed \"{changed}\", so COMMIT it before \"{name}\" is changed");
+    Error::TransactionState { message: "a transaction changes one database".to_string() }.with_hint(hint)
 }
 
 /// What the words of BEGIN mean.

@@ -195,6 +195,10 @@ impl Gate for Door {
         format!("inlay {}", env!("CARGO_PKG_VERSION"))
     }
 
+    fn settings(&self) -> Vec<(String, String)> {
+        vec![("instance".to_string(), self.served.instance().to_string())]
+    }
+
     fn frame_max(&self) -> u32 {
         self.served.options.message_bytes_max.try_into().unwrap_or(u32::MAX)
     }

@@ -1,6 +1,7 @@
 //! The server from outside: what clients of each protocol see.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stderr, reason = "tests")]
 
+mod attach;
 mod catalog;
 mod clients;
 mod far;

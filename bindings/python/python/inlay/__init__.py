@@ -71,7 +71,7 @@ from inlay._functions import (
     star,
     when,
 )
-from inlay._inlay import Appender, Connection, PreparedStatement, __version__, _checkpoint_all, connect
+from inlay._inlay import Appender, Connection, PreparedStatement, Server, __version__, _checkpoint_all, connect
 from inlay._kinds import (
     CSVLineTerminator,
     ExpectedResultType,
@@ -447,6 +447,7 @@ __all__ = [
     "SQLExpression",
     "SequenceException",
     "SerializationException",
+    "Server",
     "ShortValue",
     "StarExpression",
     "Statement",

@@ -83,6 +83,17 @@ def connect(
     (2,)
     """
 
+def _serve(
+    connection: Connection,
+    listen: str,
+    ports: tuple[int | None, int | None, int | None],
+    files: tuple[str | None, str | None, str | None, str | None],
+    hosts: list[str],
+    flags: tuple[bool, bool, bool],
+    limits: tuple[int, int, int],
+) -> Server: ...
+def _instance(connection: Connection) -> str: ...
+def _open_page(url: str) -> None: ...
 def _checkpoint_all() -> None: ...
 def _docs() -> dict[str, str]: ...
 def _calling() -> Connection: ...
@@ -525,6 +536,90 @@ class Connection(_Fetch):
         >>> con = inlay.connect().execute("CREATE TABLE t (a INTEGER, b VARCHAR)")
         >>> con.executemany("INSERT INTO t VALUES (?, ?)", [[1, "x"], [2, "y"]]).rowcount
         2
+        """
+
+    def serve(
+        self,
+        *,
+        listen: str = "127.0.0.1",
+        native_port: int | None = 4655,
+        postgres_port: int | None = 5433,
+        http_port: int | None = 8433,
+        socket_dir: str | PathLike[str] | None = None,
+        password_file: str | PathLike[str] | None = None,
+        tls_cert: str | PathLike[str] | None = None,
+        tls_key: str | PathLike[str] | None = None,
+        tls_self_signed: bool = False,
+        hosts: Iterable[str] = (),
+        allow_files: bool = False,
+        max_connections: int = 1000,
+        max_statements: int = 64,
+        max_message: int = 64,
+        log: bool = False,
+    ) -> Server:
+        """
+        Serve this connection's database to other programs, while this one goes on using it.
+
+        The server runs on threads of its own and changes nothing of the process: no signal, no environment. It ends with
+        `Server.close`, at the end of a ``with`` block, or with the interpreter.
+
+        Parameters
+        ----------
+        listen
+            An address of this machine. Any but a loopback address takes a password file and certificates.
+        native_port, postgres_port, http_port
+            A port, 0 for any that is free, or None for none.
+        socket_dir
+            A folder for UNIX sockets.
+        password_file
+            Who may come, a line ``NAME:PASSWORD`` each. Without it and without roles in the file, whoever reaches the address.
+        tls_cert, tls_key
+            Certificate chain and key in PEM.
+        tls_self_signed
+            Make both where they are not there.
+        hosts
+            Names that HTTP is reached by, such as that of a proxy.
+        allow_files
+            Let statements of clients reach files, servers, functions and registered tables of this program.
+        max_connections, max_statements, max_message
+            Sessions and statements at once; the largest message in MiB.
+        log
+            Say on standard error what happens.
+
+        Raises
+        ------
+        inlay.OperationalError
+            A port is taken, or this database is served already.
+
+        Examples
+        --------
+        >>> con = inlay.connect().execute("CREATE TABLE t AS SELECT 42 AS answer")
+        >>> with con.serve(native_port=0, postgres_port=None, http_port=None) as server:
+        ...     inlay.connect(server.url).execute("FROM t").fetchall()
+        [(42,)]
+        """
+
+    def ui(self, *, port: int = 0, show: bool = True) -> str:
+        """
+        Serve the page with an editor, results and charts on this machine, and show it in the browser.
+
+        A notebook shows it below the cell. The page lives until its `close` is called or the interpreter ends; its statements
+        reach the database and no files.
+
+        Parameters
+        ----------
+        port
+            A port, or 0 for any that is free.
+        show
+            Open the browser.
+
+        Examples
+        --------
+        >>> con = inlay.connect()
+        >>> page = con.ui(show=False)
+        >>> page.startswith("http://127.0.0.1:")
+        True
+        >>> page.close()
         """
 
     def attach_cluster(self, url: str, *, folder: str | None = None) -> None:
@@ -2621,6 +2716,52 @@ class PreparedStatement:
         >>> statement.parameter_names
         ['a']
         """
+
+class Server:
+    """
+    A server of this process, made by `Connection.serve`.
+
+    Examples
+    --------
+    >>> server = inlay.connect().serve(native_port=0, postgres_port=None, http_port=0)
+    >>> server.postgres_port is None and server.http_url.startswith("http://127.0.0.1:")
+    True
+    >>> server.close()
+    """
+
+    @property
+    def native_port(self) -> int | None:
+        """The port of the native protocol, if it is spoken."""
+
+    @property
+    def postgres_port(self) -> int | None:
+        """The port of PostgreSQL's protocol, if it is spoken."""
+
+    @property
+    def http_port(self) -> int | None:
+        """The port of HTTP, if it is spoken."""
+
+    @property
+    def url(self) -> str | None:
+        """The address for `connect` and ATTACH."""
+
+    @property
+    def http_url(self) -> str | None:
+        """The address of the page."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed, or is another process's."""
+
+    def close(self, grace: float = 10.0) -> None:
+        """
+        End it in order: nobody comes any more, and what runs may finish within some seconds and is interrupted then.
+
+        The database stays open. Closing it again does nothing.
+        """
+
+    def __enter__(self) -> Server: ...
+    def __exit__(self, *exception: object) -> None: ...
 
 class Transaction:
     """

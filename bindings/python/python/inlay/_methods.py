@@ -14,6 +14,7 @@ from inlay._kinds import CSVLineTerminator
 from inlay._parts import option_name, quote, quote_path
 from inlay._query import bad
 from inlay._relation import Relation, of_object, of_table, relation
+from inlay._serving import serve, ui
 from inlay._statements import extract_statements, get_table_names
 from inlay._udf import create_aggregate, create_function, udaf, udf
 from inlay._udtf import create_table_function, udtf
@@ -453,6 +454,8 @@ def install() -> None:
         "enable_profiling": enable_profiling,
         "disable_profiling": disable_profiling,
         "get_profiling_information": get_profiling_information,
+        "serve": serve,
+        "ui": ui,
         "appender": appender,
         "query_appender": query_appender,
         "extract_statements": extract_statements,

@@ -61,7 +61,7 @@ pub(super) fn let_in<R: Read, W: Write>(
         session: number,
         key,
         server: gate.name(),
-        settings: Vec::new(),
+        settings: gate.settings(),
     });
     if let Err(error) = writer.frame(0, &ready) {
         gate.sessions().leave(number);

@@ -163,7 +163,7 @@ impl Binder<'_> {
             Some((database, CatalogEntry::Registered(source))) => {
                 match same_name(&database, SYSTEM) {
                     true => self.ask_system_table(name.last(), pos)?,
-                    false if same_name(&database, TEMPORARY) => {}
+                    false if same_name(&database, TEMPORARY) || self.is_lent(&database) => {}
                     false => self.ask_host_table(name.last(), pos)?,
                 }
                 let plan = self.source(name.last(), source, alias)?;

@@ -34,10 +34,14 @@ pub trait Rights: Sync {
     fn asker(&self) -> Option<&str>;
     /// What holds for an object of a database; nothing where everybody may everything.
     fn of(&self, database: &str, subject: Option<Subject>) -> Result<Option<Arc<rights::Rights>>>;
+    /// If nothing outside of the database may be reached, whoever asks: what the paths of files begin with that may be.
+    fn inside(&self) -> Option<&str>;
     /// The object of a kind that is known by a name.
     fn subject(&self, database: &str, kind: ObjectKind, key: &str) -> Option<Subject>;
     /// The database whose roles decide about files, networks and code.
     fn home(&self) -> String;
+    /// Whether a database is at a server, and who asks attached it: its server says what he may do there.
+    fn is_lent(&self, database: &str) -> bool;
     /// Whether a table of the host was given with the statement, or by the session itself.
     fn is_given(&self, name: &str) -> bool;
 }
@@ -82,6 +86,9 @@ const WRITES_FILES: &str = "pg_write_server_files";
 const NETWORK: &str = "inlay_network";
 const PYTHON: &str = "inlay_python";
 const HOST: &str = "inlay_host";
+
+/// What leads out of the database.
+const OF_PROGRAM: [&str; 5] = [READS_FILES, WRITES_FILES, NETWORK, PYTHON, HOST];
 
 fn is_url(path: &str) -> bool {
     path.contains("://")
@@ -223,6 +230,10 @@ impl Binder<'_> {
     /// An error unless who asks is in one of the roles that open a door.
     pub(super) fn ask_door(&self, doors: &[&str], what: &str, pos: Pos) -> Result<()> {
         let Some((rights, asker)) = self.asked() else { return Ok(()) };
+        if rights.inside().is_some() && doors.iter().any(|door| OF_PROGRAM.contains(door)) {
+            let hint = "the program that serves may".to_string();
+            return Err(self.refusal(asker, what, hint, pos));
+        }
         let held = rights.of(&rights.home(), None)?;
         let Some(held) = held else { return Ok(()) };
         if doors.iter().any(|door| held.passes(asker, door)) {
@@ -233,13 +244,25 @@ impl Binder<'_> {
     }
 
     pub(super) fn ask_to_read_file(&self, path: &str, pos: Pos) -> Result<()> {
+        if self.is_reached(path) {
+            return Ok(());
+        }
         match is_url(path) {
             true => self.ask_door(&[NETWORK], "read what is behind a network", pos),
             false => self.ask_door(&[READS_FILES], "read files of the server", pos),
         }
     }
 
+    /// Whether a file may be reached by who may reach nothing else outside of the database.
+    fn is_reached(&self, path: &str) -> bool {
+        let inside = self.asked().and_then(|(rights, _)| rights.inside());
+        inside.is_some_and(|reached| path.starts_with(reached))
+    }
+
     pub(super) fn ask_to_write_file(&self, path: &str, pos: Pos) -> Result<()> {
+        if self.is_reached(path) {
+            return Ok(());
+        }
         match is_url(path) {
             true => self.ask_door(&[NETWORK], "write behind a network", pos),
             false => self.ask_door(&[WRITES_FILES], "write files of the server", pos),
@@ -271,6 +294,11 @@ impl Binder<'_> {
             Some((_, Some(door))) => self.ask_door(&[door], "see what the server uses", pos),
             Some((_, None)) => self.ask_superuser("see stored values and secrets", pos),
         }
+    }
+
+    /// Whether a database is at a server, and who asks attached it.
+    pub(super) fn is_lent(&self, database: &str) -> bool {
+        self.asked().is_some_and(|(rights, _)| rights.is_lent(database))
     }
 
     /// An error unless a table of the host may be read.
@@ -531,7 +559,11 @@ impl Binder<'_> {
             S::Checkpoint { .. } => self.ask_superuser("CHECKPOINT", pos),
             S::Verify(VerifyTarget::Database(_)) => self.ask_superuser("verify a database", pos),
             S::Verify(VerifyTarget::File(path)) => self.ask_to_read_file(path, pos),
+            S::Attach(attach) if attach.is_remote() => {
+                self.ask_door(&[NETWORK], "ATTACH databases at servers", pos)
+            }
             S::Attach(_) => self.ask_superuser("ATTACH databases", pos),
+            S::Detach { name, .. } if self.is_lent(name) => Ok(()),
             S::Detach { .. } => self.ask_superuser("DETACH databases", pos),
             S::ExportDatabase { .. } => self.ask_superuser("EXPORT databases", pos),
             S::ImportDatabase { .. } => self.ask_superuser("IMPORT databases", pos),

@@ -3,7 +3,7 @@
 use super::scope::same_name;
 use super::{Binder, Bound};
 use crate::parser::ast::{CopyOption, Ident, ObjectName, Pos, StatementKind};
-use crate::plan::statement::{Attach, ExportFormat};
+use crate::plan::statement::{Attach, ExportFormat, is_address};
 use crate::plan::{self, Statement};
 use inlay_catalog::near_names;
 use inlay_types::{Error, LogicalType, Result, Value};
@@ -175,6 +175,12 @@ impl Binder<'_> {
 fn database_name(path: &str) -> String {
     if path.is_empty() || path == ":memory:" {
         return "memory".to_string();
+    }
+    if is_address(path) {
+        // Without a database in it, a server's address says no name of one.
+        let address = path.split_once('?').map_or(path, |(address, _)| address);
+        let database = address.split_once("://").and_then(|(_, rest)| rest.split_once('/'));
+        return database.map_or("inlay", |(_, database)| database).to_string();
     }
     let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
     file.split('.').next().unwrap_or(file).to_string()

@@ -22,6 +22,7 @@ mod exists_bounds;
 mod filter_pushdown;
 mod found_keys;
 mod group_keys;
+mod handed_over;
 pub(crate) mod indexed;
 mod join_order;
 mod json_paths;
@@ -48,6 +49,7 @@ mod unnest;
 mod tests;
 
 pub use column_set::ColumnSet;
+pub use handed_over::HandOver;
 pub use reach::Reach;
 
 use crate::plan::statement::Query;
@@ -64,11 +66,13 @@ pub struct OptimizerContext<'a> {
     pub enabled: bool,
     /// Called behind each pass.
     pub trace: Option<Box<Trace<'a>>>,
+    /// Gives parts of the plan to servers that have what they read; the plan that is left.
+    pub hand_over: Option<Box<HandOver<'a>>>,
 }
 
 impl Default for OptimizerContext<'_> {
     fn default() -> Self {
-        Self { enabled: true, trace: None }
+        Self { enabled: true, trace: None, hand_over: None }
     }
 }
 
@@ -149,6 +153,10 @@ fn passes(query: Query, context: &mut OptimizerContext<'_>) -> Result<Query> {
     passed("choose groups", &plan, &columns, &output)?;
     plan = prune_columns::run(plan, output.iter().map(|(id, _)| *id));
     passed("prune again", &plan, &columns, &output)?;
+    if let Some(hand_over) = &context.hand_over {
+        plan = handed_over::run(plan, &columns, &output, hand_over)?;
+        passed("hand over", &plan, &columns, &output)?;
+    }
     let estimates = estimate::run(&plan, &mut estimator);
     stored_fields::run(&mut plan, &mut columns, output.iter().map(|(id, _)| *id));
     passed("name fields", &plan, &columns, &output)?;

@@ -51,7 +51,7 @@ mod window;
 
 pub use body::{end_of_body, expects_body};
 pub use function::{create_function_text, function_text, parse_functions};
-pub use part::{Part, check_part, parse_name, placeholders};
+pub use part::{Part, called_names, check_part, parse_name, placeholders, without_qualifier};
 pub use rename::{Renamed, rename_in_expression};
 pub use tables::table_names;
 

@@ -91,19 +91,7 @@ pub fn parse_name(text: &str) -> Result<Vec<String>> {
 pub fn placeholders(text: &str) -> Result<Vec<(Range<usize>, String)>> {
     let masked = body::masked(text)?;
     let (tokens, _) = constants::tokens_of(masked.as_deref().unwrap_or(text))?;
-    let mut chars = text.chars();
-    let (mut index, mut here) = (0, Pos { line: 1, column: 1 });
-    let mut index_of = |place: Pos| {
-        while (here.line, here.column) < (place.line, place.column) {
-            let Some(next) = chars.next() else { break };
-            here = match next {
-                '\n' => Pos { line: here.line + 1, column: 1 },
-                _ => Pos { column: here.column + 1, ..here },
-            };
-            index += 1;
-        }
-        index
-    };
+    let mut index_of = indexes(text);
     let mut found = Vec::new();
     for TokenWithSpan { token, span } in &tokens {
         if let Token::Placeholder(written) = token
@@ -114,6 +102,62 @@ pub fn placeholders(text: &str) -> Result<Vec<(Range<usize>, String)>> {
         }
     }
     Ok(found)
+}
+
+/// A text with blanks in the place of a name and the dot behind it wherever another name follows them, as long as it was.
+pub fn without_qualifier(text: &str, name: &str) -> Result<String> {
+    let masked = body::masked(text)?;
+    let (tokens, _) = constants::tokens_of(masked.as_deref().unwrap_or(text))?;
+    let tokens: Vec<&TokenWithSpan> =
+        tokens.iter().filter(|token| !matches!(token.token, Token::Whitespace(_))).collect();
+    let is_name = |token: &Token| matches!(token, Token::Word(word) if word.value.eq_ignore_ascii_case(name));
+    let mut index_of = indexes(text);
+    let mut chars: Vec<char> = text.chars().collect();
+    for (number, three) in tokens.windows(3).enumerate() {
+        let follows = number > 0 && tokens[number - 1].token == Token::Period;
+        let [first, dot, next] = three else { continue };
+        let is_qualifier = is_name(&first.token) && dot.token == Token::Period;
+        if is_qualifier && !follows && matches!(next.token, Token::Word(_)) {
+            let (start, end) = (index_of(pos_of(first.span.start)), index_of(pos_of(dot.span.end)));
+            if let Some(blank) = chars.get_mut(start..end) {
+                blank.iter_mut().filter(|c| **c != '\n').for_each(|c| *c = ' ');
+            }
+        }
+    }
+    Ok(chars.into_iter().collect())
+}
+
+/// Names, in lower case, behind which a parenthesis opens: what a text may call.
+pub fn called_names(text: &str) -> Result<Vec<String>> {
+    let masked = body::masked(text)?;
+    let (tokens, _) = constants::tokens_of(masked.as_deref().unwrap_or(text))?;
+    let tokens: Vec<&Token> = tokens.iter().map(|token| &token.token).collect();
+    let is_blank = |token: &&&Token| matches!(token, Token::Whitespace(_));
+    let mut called = Vec::new();
+    for (number, token) in tokens.iter().enumerate() {
+        let next = tokens[number + 1..].iter().find(|token| !is_blank(token));
+        if let (Token::Word(word), Some(Token::LParen)) = (token, next) {
+            called.push(word.value.to_lowercase());
+        }
+    }
+    Ok(called)
+}
+
+/// Gives the numbers of the characters at places of a text, which have to be asked for in order.
+fn indexes(text: &str) -> impl FnMut(Pos) -> usize + '_ {
+    let mut chars = text.chars();
+    let (mut index, mut here) = (0, Pos { line: 1, column: 1 });
+    move |place: Pos| {
+        while (here.line, here.column) < (place.line, place.column) {
+            let Some(next) = chars.next() else { break };
+            here = match next {
+                '\n' => Pos { line: here.line + 1, column: 1 },
+                _ => Pos { column: here.column + 1, ..here },
+            };
+            index += 1;
+        }
+        index
+    }
 }
 
 /// Fails at a bracket without its counterpart, and at a semicolon.
@@ -448,6 +492,24 @@ mod tests {
         assert_eq!(parts("a.\"b.\"\"c\"").unwrap(), ["a", "b.\"c"]);
         for text in ["", "a b", "\"a\"; DROP TABLE t", "\"a", "a.\"b\" --\n, c", "\"a\" AS b", "f(\"x\")"] {
             assert!(parts(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn calls_are_found() {
+        let text = "SELECT Read_Csv ('a(b)'), \"f\"(1) FROM t -- g(\n";
+        assert_eq!(super::called_names(text).unwrap(), ["read_csv", "f"]);
+    }
+
+    #[test]
+    fn a_qualifier_becomes_blanks() {
+        for (text, blank) in [
+            ("UPDATE remote.t SET a = remote.t.a", "UPDATE        t SET a =        t.a"),
+            ("FROM \"remote\" . \"t\", s.remote.t", "FROM            \"t\", s.remote.t"),
+            ("FROM REMOTE.main.é -- remote.t\n, 'remote.t'", "FROM        main.é -- remote.t\n, 'remote.t'"),
+            ("SELECT remote", "SELECT remote"),
+        ] {
+            assert_eq!(without_qualifier(text, "remote").unwrap(), blank);
         }
     }
 }

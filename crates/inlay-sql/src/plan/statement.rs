@@ -625,6 +625,18 @@ pub struct Attach {
     pub kind: Option<String>,
 }
 
+impl Attach {
+    /// Whether the database is at a server.
+    pub fn is_remote(&self) -> bool {
+        is_address(&self.path)
+    }
+}
+
+/// Whether a path is the address of a server.
+pub fn is_address(path: &str) -> bool {
+    ["inlay://", "inlay+unix://"].iter().any(|start| path.starts_with(start))
+}
+
 /// Format of the files that EXPORT DATABASE writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExportFormat {

@@ -119,6 +119,8 @@ kinds! {
     TransactionState = 36, "25000";
     /// A defect of ours.
     Internal = 37, "XX000";
+    /// Who wants to come is not let in.
+    Login = 38, "28P01";
 }
 
 impl ErrorKind {
@@ -127,7 +129,7 @@ impl ErrorKind {
         let known = Self::ALL.iter().copied().find(|kind| kind.sqlstate() == sqlstate);
         known.unwrap_or_else(|| match sqlstate.get(..2) {
             Some("08" | "57") => Self::Closed,
-            Some("28") => Self::Forbidden,
+            Some("28") => Self::Login,
             Some("53" | "54") => Self::OutOfMemory,
             Some("22") => Self::InvalidArgument,
             Some("42") => Self::Bind,
@@ -175,6 +177,7 @@ impl Error {
             Self::StatementTimeout { .. } => ErrorKind::StatementTimeout,
             Self::FileAccess { .. } => ErrorKind::FileAccess,
             Self::Forbidden { .. } => ErrorKind::Forbidden,
+            Self::Login { .. } => ErrorKind::Login,
             Self::External { .. } => ErrorKind::External,
             Self::OutOfMemory { .. } => ErrorKind::OutOfMemory,
             Self::Unsupported { .. } => ErrorKind::Unsupported,
@@ -251,6 +254,7 @@ mod tests {
             ErrorKind::StatementTimeout => Error::StatementTimeout { limit_ms: 10 },
             ErrorKind::FileAccess => Error::FileAccess { path: name },
             ErrorKind::Forbidden => Error::Forbidden { message },
+            ErrorKind::Login => Error::Login { message },
             ErrorKind::External => Error::External { message, cause: Some(Cause(Arc::new(7))) },
             ErrorKind::OutOfMemory => Error::OutOfMemory { requested: 3, used: 2, limit: 4 },
             ErrorKind::Unsupported => Error::Unsupported { feature: name, alternative: Some(message) },
@@ -299,6 +303,7 @@ mod tests {
             | Error::StatementTimeout { .. }
             | Error::FileAccess { .. }
             | Error::Forbidden { .. }
+            | Error::Login { .. }
             | Error::External { .. }
             | Error::OutOfMemory { .. }
             | Error::Unsupported { .. }

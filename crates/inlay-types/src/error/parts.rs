@@ -68,6 +68,7 @@ impl Error {
             | Self::StatementTimeout { .. }
             | Self::FileAccess { .. }
             | Self::Forbidden { .. }
+            | Self::Login { .. }
             | Self::External { .. }
             | Self::OutOfMemory { .. }
             | Self::Closed { .. }

@@ -8,7 +8,7 @@
 //! text: places of errors are those of the text. Tables of the program that a statement names are sent before it, and forgotten behind it.
 
 use crate::command::{Command, CommandClass};
-use crate::database::server::{ServerAddress, told};
+use crate::database::server::{ServerAddress, told, values_of};
 use crate::execute::Given;
 use crate::host::{Host, HostScope, HostTable, Parameters};
 use crate::host_values::vector_of_values;
@@ -23,7 +23,7 @@ use inlay_sql::parser::ast;
 use inlay_types::error::ErrorKind;
 use inlay_types::limits::{self, Limits};
 use inlay_types::sql_text as sql;
-use inlay_types::{Batch, Error, Interrupt, LogicalType, MemoryBudget, Result, Value, Vector, VectorBuilder};
+use inlay_types::{Batch, Error, Interrupt, LogicalType, MemoryBudget, Result, Vector};
 use parking_lot::Mutex;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -301,17 +301,8 @@ impl Far {
             return client.query(&padded(statement)).map_err(told);
         }
         let prepared = self.prepared(client, statement)?;
-        let positional = parameters.positional.iter().map(|value| (String::new(), value));
-        let named = parameters.named.iter().map(|(name, value)| (name.clone(), value));
-        let column = |(name, value): (String, &Value)| -> Result<(WireColumn, Vector)> {
-            let mut builder = VectorBuilder::new(value.logical_type(), 1);
-            builder.push(value)?;
-            let vector = builder.finish();
-            Ok((WireColumn::new(name, vector.logical_type()), vector))
-        };
-        let columns = positional.chain(named).map(column).collect::<Result<Vec<_>>>()?;
-        let (columns, values): (Vec<WireColumn>, Vec<Vector>) = columns.into_iter().unzip();
-        prepared.execute_named(columns, &Batch::new(values, 1)).map_err(told)
+        let (columns, values) = values_of(parameters)?;
+        prepared.execute_named(columns, &values).map_err(told)
     }
 
     /// The answer of a statement: all of its rows, or the first of them if the others may come later.

@@ -3,6 +3,7 @@
 use super::{Connection, Shared};
 use crate::database::{Database, Listed, SessionInfo};
 use crate::session::Text;
+use inlay_types::passwords::without_passwords;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -24,7 +25,7 @@ impl Listed for Shared {
         let running = self.running.lock();
         SessionInfo {
             id: self.id,
-            statement: running.as_ref().map(|running| running.text.shown().to_string()),
+            statement: running.as_ref().map(|running| without_passwords(running.text.shown()).into_owned()),
             running_for: running.as_ref().map(|running| running.since.elapsed()),
             is_in_transaction: self.has_transaction.load(Ordering::Acquire),
             progress: self.progress.get(),

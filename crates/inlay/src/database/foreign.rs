@@ -124,7 +124,7 @@ impl Database {
         let foreign = self.open_foreign(kind, path, None, all_varchar, interrupt)?;
         let store = Arc::clone(&foreign.definitions().main().store);
         let path = Some(self.path_of(path));
-        self.add(Attached { name: name.to_string(), path, store, foreign: Some(foreign) })
+        self.add(Attached { name: name.to_string(), path, store, foreign: Some(foreign), remote: None })
     }
 
     fn open_foreign(
@@ -233,12 +233,14 @@ impl TableFunction for ScanFunction {
 impl Attached {
     /// A store of our own.
     pub(super) fn own(name: impl Into<String>, path: Option<PathBuf>, store: Arc<Store>) -> Self {
-        Self { name: name.into(), path, store, foreign: None }
+        Self { name: name.into(), path, store, foreign: None, remote: None }
     }
 
     /// Whether nothing in it can be changed.
     pub(crate) fn is_read_only(&self) -> bool {
-        self.foreign.is_some() || self.store.is_read_only()
+        self.foreign.is_some()
+            || self.remote.as_ref().is_some_and(|remote| remote.is_read_only)
+            || self.store.is_read_only()
     }
 }
 

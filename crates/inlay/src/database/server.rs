@@ -2,19 +2,24 @@
 //! which has workers and memory for rows that come, and takes no statements itself.
 
 use super::Database;
+use crate::host::Parameters;
 use crate::settings;
 use inlay_protocol::WireError;
 use inlay_protocol::client::{Client, ClientError, Url};
 use inlay_protocol::frame::Report;
+use inlay_protocol::types::WireColumn;
 use inlay_storage::store::AccessMode;
 use inlay_types::error::{ErrorKind, Place};
 use inlay_types::sql_text as sql;
-use inlay_types::{Error, Result, Value};
+use inlay_types::{Batch, Error, Result, Value, Vector, VectorBuilder};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
 /// How often a server tells how far a statement is, unless the address says it.
 const PROGRESS_MS: &str = "200";
+
+/// By what a server says which database it has open.
+const INSTANCE: &str = "instance";
 
 /// See the module documentation.
 pub(crate) struct ServerAddress {
@@ -26,8 +31,14 @@ pub(crate) struct ServerAddress {
 }
 
 impl ServerAddress {
-    /// Connects; settings that are this side's own are left out.
-    fn new(url: &str, config: &[(String, Value)], access: Option<AccessMode>, zone: &str) -> Result<Self> {
+    /// Connects, unless the server has the database `refused` open: a statement would wait for itself. Settings that are this side's own are left out.
+    pub fn new(
+        url: &str,
+        config: &[(String, Value)],
+        access: Option<AccessMode>,
+        zone: &str,
+        refused: Option<&str>,
+    ) -> Result<Self> {
         let mut url = Url::parse(url)?;
         if url.settings.iter().all(|(name, _)| name != "progress_ms") {
             url.settings.push(("progress_ms".to_string(), PROGRESS_MS.to_string()));
@@ -41,7 +52,7 @@ impl ServerAddress {
             first.push("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY".to_string());
         }
         let address = Self { url, first, tried: Mutex::default() };
-        let client = address.connect()?;
+        let client = address.connected(refused)?;
         *address.tried.lock() = Some(client);
         Ok(address)
     }
@@ -51,8 +62,17 @@ impl ServerAddress {
         if let Some(client) = self.tried.lock().take() {
             return Ok(client);
         }
+        self.connected(None)
+    }
+
+    fn connected(&self, own: Option<&str>) -> Result<Client> {
         let told = |error| told(error, "");
         let client = Client::at(self.url.clone()).map_err(told)?;
+        let is_own = |(name, value): &(String, String)| name == INSTANCE && Some(value.as_str()) == own;
+        if client.ready().settings.iter().any(is_own) {
+            let message = format!("{} is the database that this statement runs in", self.shown());
+            return Err(Error::invalid_argument(message).with_hint("its tables have names here already"));
+        }
         for statement in &self.first {
             client.query(statement).and_then(|reply| reply.finish()).map_err(told)?;
         }
@@ -83,7 +103,7 @@ impl Database {
         let mut database = Self::open(":memory:", &own)?;
         let zone = settings::get("timezone", database.settings(), &database.first_settings());
         let zone = zone.map_or_else(|| "UTC".to_string(), |zone| zone.to_string());
-        let address = ServerAddress::new(url, &config, access, &zone)?;
+        let address = ServerAddress::new(url, &config, access, &zone, None)?;
         match Arc::get_mut(&mut database.0) {
             Some(shared) => shared.server = Some(Arc::new(address)),
             None => return Err(Error::internal("a new database is somebody's already")),
@@ -105,6 +125,21 @@ impl Database {
             None => Ok(()),
         }
     }
+}
+
+/// The values of a statement's parameters, as they are sent: those by position first.
+pub(crate) fn values_of(parameters: &Parameters) -> Result<(Vec<WireColumn>, Batch)> {
+    let positional = parameters.positional.iter().map(|value| (String::new(), value));
+    let named = parameters.named.iter().map(|(name, value)| (name.clone(), value));
+    let column = |(name, value): (String, &Value)| -> Result<(WireColumn, Vector)> {
+        let mut builder = VectorBuilder::new(value.logical_type(), 1);
+        builder.push(value)?;
+        let vector = builder.finish();
+        Ok((WireColumn::new(name, vector.logical_type()), vector))
+    };
+    let columns = positional.chain(named).map(column).collect::<Result<Vec<_>>>()?;
+    let (columns, values): (Vec<WireColumn>, Vec<Vector>) = columns.into_iter().unzip();
+    Ok((columns, Batch::new(values, 1)))
 }
 
 /// What a server or the connection to it said of a statement, as an error of that.

@@ -117,6 +117,7 @@ impl Run<'_> {
 
     /// What a database holds. Whoever asked is told of views whose queries no longer hold.
     pub(super) fn contents(&mut self, database: &str) -> Result<Contents> {
+        self.check_not_remote(database, "a copy of the whole of")?;
         let mut contents = Contents::of(&self.transactions.of(self.database, database)?.state())?;
         let views = std::mem::take(&mut contents.views);
         // As they will be made: without the schemas in which this session looks names up.

@@ -325,8 +325,9 @@ impl Run<'_> {
             let hint = format!("GRANT {} TO {}", quoted(&current), quoted(&login));
             return Err(refused(&login, &format!("SET ROLE {}", quoted(&current))).with_hint(hint));
         }
-        let is_nobody = *login == *SUPERUSER && *current == *SUPERUSER;
-        self.session.who = (!is_nobody).then(|| Arc::new(Who::new(login, current, &rights)));
+        let inside = self.session.who.as_ref().and_then(|who| who.inside.clone());
+        let is_nobody = *login == *SUPERUSER && *current == *SUPERUSER && inside.is_none();
+        self.session.who = (!is_nobody).then(|| Arc::new(Who::new(login, current, &rights, inside)));
         self.session.generation += 1;
         Ok(())
     }

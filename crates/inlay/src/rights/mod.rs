@@ -50,12 +50,16 @@ impl binder::Rights for Asking<'_> {
     }
 
     fn of(&self, database: &str, subject: Option<Subject>) -> Result<Option<Arc<Rights>>> {
-        if same_name(database, TEMPORARY) || same_name(database, SYSTEM) {
+        if same_name(database, TEMPORARY) || same_name(database, SYSTEM) || self.asker == Some(SUPERUSER) {
             return Ok(None);
         }
         let rights = rights_for(self.database, self.transactions, database, subject)?;
         let is_own = self.asker.is_none() || same_name(database, &self.database.main().name);
         Ok(Some(if is_own { rights } else { Arc::new(rights.of_strangers()) }))
+    }
+
+    fn inside(&self) -> Option<&str> {
+        self.who?.inside.as_deref()
     }
 
     fn subject(&self, database: &str, kind: ObjectKind, key: &str) -> Option<Subject> {
@@ -67,6 +71,11 @@ impl binder::Rights for Asking<'_> {
 
     fn home(&self) -> String {
         self.database.main().name.clone()
+    }
+
+    fn is_lent(&self, database: &str) -> bool {
+        let remote = self.database.remote(database);
+        remote.is_some_and(|remote| remote.owner.as_deref() == self.asker)
     }
 
     fn is_given(&self, name: &str) -> bool {
@@ -113,7 +122,7 @@ impl Run<'_> {
         if who.is_none() && rights.roles().next().is_none() {
             return Ok(None);
         }
-        let asker = who.map(|who| who.acting(&rights)).filter(|role| !rights.is_superuser(role));
+        let asker = who.and_then(|who| asker_of(who, &rights));
         let asker = asker.filter(|_| !self.session.is_unasked);
         let (database, transactions) = (self.database, &*self.transactions);
         Ok(Some(Asking { database, transactions, names, who, asker }))
@@ -123,8 +132,7 @@ impl Run<'_> {
     pub(crate) fn asker(&self) -> Result<Option<String>> {
         let Some(who) = &self.session.who else { return Ok(None) };
         let rights = self.database.rights_of(&self.database.main().store.state())?;
-        let role = who.acting(&rights);
-        Ok((!rights.is_superuser(role)).then(|| role.to_string()))
+        Ok(asker_of(who, &rights).map(str::to_string))
     }
 
     /// An error if who asks is no superuser.
@@ -177,6 +185,15 @@ impl Run<'_> {
             RightsOf::Relation(key) => subject_of(&state, ObjectKind::Table, key),
             RightsOf::Definition(kind, key) => subject_of(&state, ObjectKind::Definition(*kind), key),
         }
+    }
+}
+
+/// Who is asked about: nobody for a superuser, unless he may not reach beyond the database.
+fn asker_of<'a>(who: &'a Who, rights: &Rights) -> Option<&'a str> {
+    let role = who.acting(rights);
+    match rights.is_superuser(role) {
+        false => Some(role),
+        true => who.inside.as_ref().map(|_| SUPERUSER),
     }
 }
 

@@ -10,13 +10,13 @@ use crate::transactions::{TEMPORARY, Transactions};
 use inlay_catalog::access::Door;
 use inlay_catalog::{
     CatalogEntry, Definition, DefinitionKind, IndexEntry, MAIN, SYSTEM, Sequence, TableEntry, TableFunction,
-    ViewEntry, qualified,
+    TableSource, ViewEntry, qualified,
 };
 use inlay_kernels::external::External;
 use inlay_kernels::resolve::ResolveOptions;
 use inlay_sql::binder::{self, BindContext, Databases};
 use inlay_storage::store::{IndexDefinition, Object, ObjectId, State, Transaction, name_key};
-use inlay_types::{Error, LogicalType, Result, Value};
+use inlay_types::{Error, Interrupt, LogicalType, Result, Value};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,6 +28,8 @@ pub(crate) struct Names<'a> {
     pub transactions: &'a Transactions,
     /// Whose names they are.
     pub session: u64,
+    /// Who asks, if he is no superuser and there is a database at a server, which not everybody may use.
+    pub asker: Option<String>,
     /// Host objects found for this statement, by the name it used.
     pub found: &'a [(String, HostTable)],
     /// Who gave objects with the statement, whose names hide all others.
@@ -129,9 +131,29 @@ impl Names<'_> {
 
     /// A table of a database of another system.
     fn foreign(&self, database: &str, key: &str) -> Option<CatalogEntry> {
+        if let Some(remote) = self.transactions.remote(self.database, database) {
+            self.note_asked();
+            self.noted(self.transactions.may_use_remote(&remote, self.asker.as_deref()))?;
+            let found = self.noted(remote.table(key, &interrupt()))??;
+            return Some(CatalogEntry::Registered(found));
+        }
         let snapshot = self.transactions.foreign(self.database, database)?;
         self.note_asked();
         self.noted(snapshot.table(inlay_catalog::bare_name(key)))?.map(CatalogEntry::Registered)
+    }
+
+    /// Tables and views of a database at a server, as far as they may be read.
+    fn entries_there(&self, database: &str) -> Vec<(String, CatalogEntry)> {
+        let Some(remote) = self.transactions.remote(self.database, database) else { return Vec::new() };
+        if self.transactions.may_use_remote(&remote, self.asker.as_deref()).is_err() {
+            return Vec::new();
+        }
+        let names = self.noted(remote.names(&interrupt())).unwrap_or_default().into_iter();
+        let found = names.filter_map(|name| {
+            let table = remote.table(&name, &interrupt()).ok()??;
+            Some((name_key(&name), CatalogEntry::Registered(table as Arc<dyn TableSource>)))
+        });
+        found.collect()
     }
 
     /// What was found in the host.
@@ -207,6 +229,8 @@ impl Databases for Names<'_> {
 
     fn has_schema(&self, database: &str, schema: &str) -> bool {
         same_name(schema, MAIN)
+            // Which there are is its server's to say.
+            || self.database.remote(database).is_some()
             || self.transaction(database).is_some_and(|transaction| {
                 transaction.state().definition(DefinitionKind::Schema, schema).is_some()
             })
@@ -296,6 +320,7 @@ impl Databases for Names<'_> {
             let registered = self.database.all_registered(self.session).into_iter();
             all.extend(registered.map(|(name, source)| (name, CatalogEntry::Registered(source))));
         }
+        all.extend(self.entries_there(database));
         all.sort_by(|left, right| left.0.cmp(&right.0));
         all
     }
@@ -382,6 +407,11 @@ impl Databases for Names<'_> {
         self.note_asked();
         self.database.settings().files().advice(path)
     }
+}
+
+/// What ends the statement that looks for names.
+fn interrupt() -> Interrupt {
+    inlay_types::limits::current().map(|limits| limits.interrupt).unwrap_or_default()
 }
 
 /// An object of the host as a table or view.

@@ -68,6 +68,26 @@ impl Host for Impatient {
 
 const LONG: &str = "SELECT count(*) FROM range(100000000) a, range(100000000) b WHERE a.range + b.range < 0";
 
+/// A server that lets nobody in.
+fn not_let_in() -> Error {
+    use inlay_protocol::frame::{Frame, Report};
+    use std::io::{Read, Write};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = std::thread::spawn(move || {
+        let (mut socket, _) = listener.accept().unwrap();
+        let mut bytes = vec![0x89, 0x49, 0x4E, 0x4C, 0x41, 0x59, 0x0D, 0x0A];
+        let message = "the password is wrong, or there is no such user".to_string();
+        let report = Report { is_fatal: true, sqlstate: *b"28P01", message, ..Report::default() };
+        Frame::Error(report).write(0, &mut bytes).unwrap();
+        socket.write_all(&bytes).unwrap();
+        let _ = socket.read_to_end(&mut Vec::new());
+    });
+    let error = Database::open(&format!("inlay://ann:x@{address}"), &[]).unwrap_err();
+    server.join().unwrap();
+    error
+}
+
 fn interrupted() -> Error {
     let host: Arc<dyn Host> = Arc::new(Impatient);
     connection().execute_with(LONG, &Parameters::default(), Some(&host)).unwrap_err()
@@ -156,6 +176,7 @@ fn raised(kind: ErrorKind) -> Error {
         ErrorKind::Forbidden => failure(
             "SET enable_external_access = false; CREATE SECRET s (TYPE s3, PROVIDER credential_chain)",
         ),
+        ErrorKind::Login => not_let_in(),
         ErrorKind::External => failure_of_a_function(false),
         ErrorKind::OutOfMemory => {
             failure("SET memory_limit = '16MB'; SELECT len(list(range)) FROM range(20000000)")

@@ -17,7 +17,7 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("a session", &["session"]),
     ("what there is", &["system"]),
     ("one statement carried out", &["execute", "sql"]),
-    ("a family of statements each, who may", &["change", "maintain", "procedure", "rights"]),
+    ("a family of statements each, who may", &["change", "maintain", "procedure", "remote", "rights"]),
     ("those that change rows on the way", &["define", "kept"]),
     ("what a program holds", &["connection"]),
     ("queries inside of functions", &["calling"]),

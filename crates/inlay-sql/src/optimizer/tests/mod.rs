@@ -175,7 +175,7 @@ fn zoo_plans_are_valid() {
         if let Err(fault) = check(&result) {
             panic!("{sql}\n{fault}\n{}", display::text(&result, &|_| Vec::new()));
         }
-        let mut plain = OptimizerContext { enabled: false, trace: None };
+        let mut plain = OptimizerContext { enabled: false, trace: None, hand_over: None };
         let result = optimize_with(query, &mut plain).unwrap_or_else(|error| panic!("{sql}\n{error}"));
         if let Err(fault) = check(&result) {
             panic!("unnested only: {sql}\n{fault}\n{}", display::text(&result, &|_| Vec::new()));
