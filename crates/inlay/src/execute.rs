@@ -260,21 +260,20 @@ impl Run<'_> {
         {
             return Ok(answer.of_command(command));
         }
+        let began = self.begin_profile();
         let outcome = self.calling(|run| {
             let bound = match run.bind(statement) {
                 // Notes of lines that readers left out are no stored tables.
                 Err(_) if run.drops_rejects(statement) => return Ok(QueryResult::done()),
                 bound => bound?,
             };
-            run.bound(bound).map_err(|error| error.in_text(&statement.sql))
+            run.bound_noted(bound, began).map_err(|error| error.in_text(&statement.sql))
         });
         let answer = outcome?.of_command(command);
         if let Some(streaming) = self.given.streaming {
             streaming.name_text(&statement.sql);
         }
-        if self.session.settings.profiles {
-            self.name_profile(statement.text());
-        }
+        began.map_or(Ok(()), |began| self.finish_profile(statement.text(), began))?;
         Ok(answer)
     }
 
@@ -567,7 +566,8 @@ impl Run<'_> {
     /// Optimises a query.
     pub(crate) fn planned(&self, query: Query) -> Result<Query> {
         let enabled = !self.session.settings.optimizer_off;
-        optimizer::optimize_with(query, &mut OptimizerContext { enabled, trace: None })
+        let trace = self.session.settings.profiles.then(|| self.pass_clock());
+        optimizer::optimize_with(query, &mut OptimizerContext { enabled, trace })
     }
 
     /// Optimises a query and notes what it is going to read.

@@ -2,7 +2,7 @@
 
 use crate::command::only_reads;
 use crate::database::Database;
-use crate::profile::Profile;
+use crate::profile::{Phases, Profile};
 use crate::settings::SessionSettings;
 use crate::text::same_name;
 use crate::transactions::{SessionNames, Transactions};
@@ -55,6 +55,8 @@ pub(crate) struct Session {
     pub progress: Arc<QueryProgress>,
     /// What was measured of its last query, if queries are.
     pub profile: Mutex<Option<Profile>>,
+    /// What is measured of the statement under way.
+    pub phases: Mutex<Phases>,
     /// The last texts, parsed, and plans of them.
     pub texts: Texts,
     /// Grows whenever names, settings or variables may mean something else.
@@ -87,6 +89,7 @@ impl Session {
             variables: Arc::default(),
             progress: Arc::default(),
             profile: Mutex::default(),
+            phases: Mutex::default(),
             texts: Texts::default(),
             generation: 0,
             kept_runs: AtomicU64::new(0),

@@ -39,14 +39,6 @@ pub(super) fn boolean_of(name: &str, value: &Value) -> Result<bool> {
     }
 }
 
-/// On, off, or on by the name of a format, which is chosen when the host asks.
-pub(super) fn profiling_of(value: &Value) -> Result<bool> {
-    match value.to_string().to_lowercase().as_str() {
-        "json" | "query_tree" | "query_tree_optimizer" | "no_output" => Ok(true),
-        _ => boolean_of("enable_profiling", value),
-    }
-}
-
 pub(super) fn null_order_of(value: &Value) -> Result<NullOrder> {
     match value.to_string().to_lowercase().replace([' ', '_'], "").as_str() {
         "nullsfirst" | "first" => Ok(NullOrder::First),

@@ -25,6 +25,7 @@ pub(super) const TABLES: &[SystemTable] = &[
     SequenceRow::TABLE,
     functions::FunctionRow::TABLE,
     machine::SettingRow::TABLE,
+    machine::MetricRow::TABLE,
     machine::Keyword::TABLE,
     machine::Collation::TABLE,
     machine::Memory::TABLE,
