@@ -22,6 +22,7 @@ use crate::system::names::Names;
 use crate::table_rows::TableRows;
 use crate::text::same_name;
 use crate::transactions::{ModesExt, Transactions};
+use crate::triggers::Triggering;
 use inlay_catalog::access::Door;
 use inlay_catalog::{DefinitionKind, MAIN};
 use inlay_exec::{Analysis, ExecContext, Workers};
@@ -83,6 +84,7 @@ pub(crate) fn statement(
         nested.check(statement)?;
     }
     session.query = database.next_id();
+    session.triggers = Triggering::default();
     session.note_rights(database)?;
     let limits = Limits::new(database.budget().clone(), given.interrupt.clone());
     limits::with(limits, || retried(database, session, statement, given))
@@ -438,7 +440,6 @@ impl Run<'_> {
             Statement::CreateSequence { database, sequence, temporary, or_replace, if_not_exists } => {
                 self.create_sequence(&database, sequence, temporary, or_replace, if_not_exists)
             }
-            Statement::Changing { parts, statement } => self.changing(parts, *statement),
             Statement::AlterTable(alter) => self.alter_table(*alter),
             Statement::RenameView { database, name, new_name } => {
                 self.rename_view(&database, &name, new_name)
@@ -446,10 +447,11 @@ impl Run<'_> {
             Statement::AlterSequence { .. } => self.alter_sequence(statement),
             Statement::Object(object) => self.object(*object),
             Statement::Drop(dropped) => self.drop_objects(*dropped),
-            Statement::Insert(insert) => self.insert(*insert),
-            Statement::Delete(delete) => self.delete(*delete),
-            Statement::Update(update) => self.update(*update),
-            Statement::Merge(merge) => self.merge(*merge),
+            Statement::Changing { .. }
+            | Statement::Insert(_)
+            | Statement::Delete(_)
+            | Statement::Update(_)
+            | Statement::Merge(_) => self.with_triggers(statement, Self::change_rows),
             Statement::Truncate { database, tables, restarted } => {
                 self.truncate(&database, &tables, &restarted)
             }

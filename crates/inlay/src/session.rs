@@ -6,6 +6,7 @@ use crate::profile::{Phases, Profile};
 use crate::settings::SessionSettings;
 use crate::text::same_name;
 use crate::transactions::{SessionNames, Transactions};
+use crate::triggers::Triggering;
 use inlay_catalog::rights::Rights;
 use inlay_exec::{PriorityCell, QueryProgress, Team, WorkerPool};
 use inlay_kernels::random::Randomness;
@@ -55,6 +56,8 @@ pub(crate) struct Session {
     pub progress: Arc<QueryProgress>,
     /// What was measured of its last query, if queries are.
     pub profile: Mutex<Option<Profile>>,
+    /// Triggers of the statement under way.
+    pub triggers: Triggering,
     /// What is measured of the statement under way.
     pub phases: Mutex<Phases>,
     /// The last texts, parsed, and plans of them.
@@ -89,6 +92,7 @@ impl Session {
             variables: Arc::default(),
             progress: Arc::default(),
             profile: Mutex::default(),
+            triggers: Triggering::default(),
             phases: Mutex::default(),
             texts: Texts::default(),
             generation: 0,

@@ -113,8 +113,10 @@ impl Run<'_> {
         if who.is_none() && rights.roles().next().is_none() {
             return Ok(None);
         }
-        let asker = who.map(|who| who.acting(&rights)).filter(|role| !rights.is_superuser(role));
-        let asker = asker.filter(|_| !self.session.is_unasked);
+        let acting = who.map(|who| who.acting(&rights)).filter(|_| !self.session.is_unasked);
+        // The body of a trigger is its table owner's.
+        let acting = self.session.triggers.owner.as_deref().or(acting);
+        let asker = acting.filter(|role| !rights.is_superuser(role));
         let (database, transactions) = (self.database, &*self.transactions);
         Ok(Some(Asking { database, transactions, names, who, asker }))
     }

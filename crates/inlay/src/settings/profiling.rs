@@ -87,6 +87,9 @@ fn check_ending(path: &str, format: ProfileFormat) -> Result<()> {
     match ending.as_deref() {
         Some("txt") => Ok(()),
         Some(ending) if ending == own || ending == name => Ok(()),
+        Some(_) | None if own == "txt" => Err(Error::invalid_argument(format!(
+            "profiling_output = {path}: a profile of the format {name} goes to a file that ends in .txt"
+        ))),
         Some(_) | None => Err(Error::invalid_argument(format!(
             "profiling_output = {path}: a profile of the format {name} goes to a file that ends in .{own} or .txt"
         ))),

@@ -14,6 +14,7 @@ pub mod object;
 mod query;
 pub mod role;
 mod table;
+pub mod trigger;
 
 pub use change::*;
 pub use constants::Constants;
