@@ -94,12 +94,12 @@ def test_profiles(con: inlay.Connection) -> None:
     con.enable_profiling()
     assert con.execute("SELECT count(*) FROM range(1000) t(i) WHERE i > 5").fetchall() == [(994,)]
     profile = json.loads(con.get_profiling_information())
-    assert profile["query"]["sql"].startswith("SELECT count(*)") and profile["query"]["rows"] == 1
-    assert profile["query"]["total_time"] > 0 and profile["plan"]["inputs"][0]["rows"] == 994
+    assert profile["query"]["sql"].startswith("SELECT count(*)") and profile["query"]["rows_returned"] == 1
+    assert profile["query"]["total_time"] > 0 and profile["operator"][0]["children"][0]["intermediate_rows"] == 994
     assert "rows: 994" in con.get_profiling_information("query_tree")
     # Large results, too, and those of relations.
     assert len(con.sql("FROM range(3000000)").fetchnumpy()["range"]) == 3_000_000
-    assert json.loads(con.get_profiling_information())["query"]["rows"] == 3_000_000
+    assert json.loads(con.get_profiling_information())["query"]["rows_returned"] == 3_000_000
     with pytest.raises(inlay.InvalidInputException, match="expected 'json' or 'query_tree'"):
         con.get_profiling_information("yaml")
     con.disable_profiling()

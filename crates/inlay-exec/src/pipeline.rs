@@ -100,6 +100,11 @@ pub trait Source: Send + Sync {
     fn calls(&self) -> Vec<CallMeasure> {
         Vec::new()
     }
+
+    /// Rows of a stored table that it looked at, whether or not its filters let them pass.
+    fn scanned(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// Turns batches into batches. Output batches have 1 to [`inlay_types::VECTOR_SIZE`] rows.
@@ -191,6 +196,8 @@ pub trait DynSource: Send + Sync {
     ) -> Result<Morsel>;
     /// See [`Source::calls`].
     fn calls(&self) -> Vec<CallMeasure>;
+    /// See [`Source::scanned`].
+    fn scanned(&self) -> Option<u64>;
 }
 
 impl<S: Source> DynSource for S {
@@ -217,6 +224,10 @@ impl<S: Source> DynSource for S {
 
     fn calls(&self) -> Vec<CallMeasure> {
         Source::calls(self)
+    }
+
+    fn scanned(&self) -> Option<u64> {
+        Source::scanned(self)
     }
 }
 

@@ -20,6 +20,8 @@ pub struct NodeMeasure {
     pub rows: u64,
     /// Time spent in the node itself.
     pub time: Duration,
+    /// Rows of a stored table that it looked at, if it scans one.
+    pub scanned: Option<u64>,
     /// Functions of the host that it called.
     pub calls: Vec<CallMeasure>,
 }
@@ -49,6 +51,11 @@ impl Analysis {
                 None => pipeline.source.calls(),
                 Some(index) => pipeline.operators.get(index).map_or_else(Vec::new, |own| own.calls()),
             });
+            if index == 0
+                && let Some(scanned) = pipeline.source.scanned()
+            {
+                measure.scanned = Some(measure.scanned.unwrap_or(0) + scanned);
+            }
             measure.time += Duration::from_nanos(stage.nanos);
             if index != sink {
                 measure.rows = stage.rows;

@@ -92,6 +92,7 @@ commands! {
     CreateType = "CREATE TYPE", "CREATE", Definition;
     CreateMacro = "CREATE MACRO", "CREATE", Definition;
     CreateFunction = "CREATE FUNCTION", "CREATE", Definition;
+    CreateTrigger = "CREATE TRIGGER", "CREATE", Definition;
     CreateSecret = "CREATE SECRET", "CREATE", Session;
     DropTable = "DROP TABLE", "DROP", Definition;
     DropView = "DROP VIEW", "DROP", Definition;
@@ -101,6 +102,7 @@ commands! {
     DropSchema = "DROP SCHEMA", "DROP", Definition;
     DropType = "DROP TYPE", "DROP", Definition;
     DropMacro = "DROP MACRO", "DROP", Definition;
+    DropTrigger = "DROP TRIGGER", "DROP", Definition;
     DropSecret = "DROP SECRET", "DROP", Session;
     AlterTable = "ALTER TABLE", "ALTER", Definition;
     AlterView = "ALTER VIEW", "ALTER", Definition;
@@ -228,6 +230,8 @@ impl Command {
                 DroppedKind::Type => Self::DropType,
                 DroppedKind::MaterializedView => Self::DropMaterializedView,
             },
+            ObjectStatement::CreateTrigger(_) => Self::CreateTrigger,
+            ObjectStatement::DropTrigger { .. } => Self::DropTrigger,
             ObjectStatement::Comment { .. } => Self::Comment,
             ObjectStatement::Rename { kind, .. } | ObjectStatement::SetSchema { kind, .. } => match kind {
                 RenamedKind::Table => Self::AlterTable,

@@ -22,6 +22,7 @@ use crate::system::names::Names;
 use crate::table_rows::TableRows;
 use crate::text::same_name;
 use crate::transactions::{ModesExt, Transactions};
+use crate::triggers::Triggering;
 use inlay_catalog::access::Door;
 use inlay_catalog::{DefinitionKind, MAIN};
 use inlay_exec::{Analysis, ExecContext, Workers};
@@ -83,6 +84,7 @@ pub(crate) fn statement(
         nested.check(statement)?;
     }
     session.query = database.next_id();
+    session.triggers = Triggering::default();
     session.note_rights(database)?;
     let limits = Limits::new(database.budget().clone(), given.interrupt.clone());
     limits::with(limits, || retried(database, session, statement, given))
@@ -264,21 +266,20 @@ impl Run<'_> {
         {
             return Ok(answer.of_command(command));
         }
+        let began = self.begin_profile();
         let outcome = self.calling(|run| {
             let bound = match run.bind(statement) {
                 // Notes of lines that readers left out are no stored tables.
                 Err(_) if run.drops_rejects(statement) => return Ok(QueryResult::done()),
                 bound => bound?,
             };
-            run.bound(bound).map_err(|error| error.in_text(&statement.sql))
+            run.bound_noted(bound, began).map_err(|error| error.in_text(&statement.sql))
         });
         let answer = outcome?.of_command(command);
         if let Some(streaming) = self.given.streaming {
             streaming.name_text(&statement.sql);
         }
-        if self.session.settings.profiles {
-            self.name_profile(statement.text());
-        }
+        began.map_or(Ok(()), |began| self.finish_profile(statement.text(), began))?;
         Ok(answer)
     }
 
@@ -447,7 +448,6 @@ impl Run<'_> {
             Statement::CreateSequence { database, sequence, temporary, or_replace, if_not_exists } => {
                 self.create_sequence(&database, sequence, temporary, or_replace, if_not_exists)
             }
-            Statement::Changing { parts, statement } => self.changing(parts, *statement),
             Statement::AlterTable(alter) => self.alter_table(*alter),
             Statement::RenameView { database, name, new_name } => {
                 self.rename_view(&database, &name, new_name)
@@ -455,10 +455,11 @@ impl Run<'_> {
             Statement::AlterSequence { .. } => self.alter_sequence(statement),
             Statement::Object(object) => self.object(*object),
             Statement::Drop(dropped) => self.drop_objects(*dropped),
-            Statement::Insert(insert) => self.insert(*insert),
-            Statement::Delete(delete) => self.delete(*delete),
-            Statement::Update(update) => self.update(*update),
-            Statement::Merge(merge) => self.merge(*merge),
+            Statement::Changing { .. }
+            | Statement::Insert(_)
+            | Statement::Delete(_)
+            | Statement::Update(_)
+            | Statement::Merge(_) => self.with_triggers(statement, Self::change_rows),
             Statement::Truncate { database, tables, restarted } => {
                 self.truncate(&database, &tables, &restarted)
             }
@@ -574,7 +575,8 @@ impl Run<'_> {
         let enabled = !self.session.settings.optimizer_off;
         let hand_over = |plan: Plan, columns: &inlay_sql::plan::Columns| self.handed_over(plan, columns);
         let hand_over = self.database.has_remote().then(|| Box::new(hand_over) as Box<HandOver<'_>>);
-        optimizer::optimize_with(query, &mut OptimizerContext { enabled, trace: None, hand_over })
+        let trace = self.session.settings.profiles.then(|| self.pass_clock());
+        optimizer::optimize_with(query, &mut OptimizerContext { enabled, trace, hand_over })
     }
 
     /// Optimises a query and notes what it is going to read.

@@ -66,6 +66,7 @@ mod table_rows;
 mod tables;
 mod text;
 mod transactions;
+mod triggers;
 pub mod types;
 
 pub use calling::calling;

@@ -2,10 +2,11 @@
 
 use crate::command::only_reads;
 use crate::database::Database;
-use crate::profile::Profile;
+use crate::profile::{Phases, Profile};
 use crate::settings::SessionSettings;
 use crate::text::same_name;
 use crate::transactions::{SessionNames, Transactions};
+use crate::triggers::Triggering;
 use inlay_catalog::rights::Rights;
 use inlay_exec::{PriorityCell, QueryProgress, Team, WorkerPool};
 use inlay_kernels::random::Randomness;
@@ -52,6 +53,10 @@ pub(crate) struct Session {
     pub progress: Arc<QueryProgress>,
     /// What was measured of its last query, if queries are.
     pub profile: Mutex<Option<Profile>>,
+    /// Triggers of the statement under way.
+    pub triggers: Triggering,
+    /// What is measured of the statement under way.
+    pub phases: Mutex<Phases>,
     /// The last texts, parsed, and plans of them.
     pub texts: Texts,
     /// Grows whenever names, settings or variables may mean something else.
@@ -83,6 +88,8 @@ impl Session {
             variables: Arc::default(),
             progress: Arc::default(),
             profile: Mutex::default(),
+            triggers: Triggering::default(),
+            phases: Mutex::default(),
             texts: Texts::default(),
             generation: 0,
             kept_runs: AtomicU64::new(0),

@@ -309,7 +309,7 @@ def get_profiling_information(self: Connection, format: str = "json") -> str:
     """Return what each step of the last query took, while queries are measured; see the stubs."""
     if format not in ("json", "text", "query_tree", "query_tree_optimizer"):
         raise bad(f"format={format!r}: expected 'json' or 'query_tree'")
-    if self._setting("enable_profiling") != "true":
+    if self._setting("enable_profiling") == "false":
         return '{"result": "disabled"}' if format == "json" else "profiling is disabled; enable_profiling() begins it"
     return self._profile(format != "json") or ("{}" if format == "json" else "")
 

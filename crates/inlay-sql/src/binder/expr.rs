@@ -170,6 +170,9 @@ impl Binder<'_> {
         if let Some(parameter) = self.lambda_parameter(parts)? {
             return Ok(parameter);
         }
+        if let Some(value) = self.trigger_value(parts)? {
+            return Ok(value);
+        }
         if let Some((first, fields)) = parts.split_first()
             && let Some(argument) = self.macro_argument(std::slice::from_ref(first))?
         {

@@ -79,6 +79,7 @@ mod subquery;
 mod summarize;
 #[cfg(test)]
 mod tests;
+mod trigger;
 mod unnest;
 mod whole_row;
 mod window;
@@ -92,6 +93,7 @@ pub use rights::Rights;
 pub use row::{bind_checks, bind_default, bind_generated, bind_row_expressions};
 pub use slots::{Slot, Slots};
 use std::collections::HashMap;
+pub use trigger::{NEW, OLD, RowImage, Transition, bind_trigger, bind_trigger_condition, of_all_rows};
 
 use crate::parser::ast::{self, Pos};
 use crate::plan::{self, ColumnId, Columns, Expr, Place, Plan, SharedId};
@@ -244,6 +246,8 @@ struct Binder<'a> {
     is_stored: bool,
     /// While RETURNING of MERGE is bound: the column that `merge_action()` reads.
     merge_action: Option<ColumnId>,
+    /// While the body of a trigger is bound: what NEW and OLD mean.
+    trigger_row: Vec<RowImage>,
     /// The next SELECT or VALUES is a side of a set operation: a bare NULL stays without a type.
     /// Sources bound ahead, until they are read.
     prepared: Vec<Option<pivot::Prepared>>,
@@ -320,6 +324,7 @@ impl<'a> Binder<'a> {
             is_stored: false,
             sources: Vec::new(),
             merge_action: None,
+            trigger_row: Vec::new(),
             prepared: Vec::new(),
             row_scopes: 0,
             referrers: RefCell::default(),

@@ -79,6 +79,8 @@ impl Binder<'_> {
                 }
             }
             S::Role(role) => return self.role_statement(role),
+            S::CreateTrigger(create) => self.new_trigger(create)?,
+            S::DropTrigger { name, table, if_exists } => self.dropped_trigger(name, table, *if_exists)?,
             S::Refresh { name, with_data } => self.refresh(name, *with_data)?,
             S::Drop { kind, names, arguments, if_exists, cascade } => {
                 return self.drop_definitions(*kind, names, arguments, *if_exists, *cascade);

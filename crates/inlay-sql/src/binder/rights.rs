@@ -617,6 +617,10 @@ impl Binder<'_> {
                 altered.iter().try_for_each(|alter| self.ask_alter(alter, pos))
             }
             S::RenameIndex { database, name, .. } => self.ask_owner((database, ObjectKind::Index, name), pos),
+            S::CreateTrigger(new) => self.ask_owner((&new.database, ObjectKind::Table, &new.table.name), pos),
+            S::DropTrigger(dropped) => dropped.target.iter().try_for_each(|(database, table)| {
+                self.ask_owner((database, ObjectKind::Table, &table.name), pos)
+            }),
             // Roles are asked about where they are known, and a prepared statement when it is bound.
             S::Role(_)
             | S::Prepare { .. }

@@ -62,6 +62,7 @@ impl Binder<'_> {
                     ast::ExplainFormat::Text => plan::statement::ExplainFormat::Text,
                     ast::ExplainFormat::Json => plan::statement::ExplainFormat::Json,
                     ast::ExplainFormat::Cluster => plan::statement::ExplainFormat::Cluster,
+                    ast::ExplainFormat::Drawn(drawing) => plan::statement::ExplainFormat::Drawn(*drawing),
                 };
                 Ok(S::Explain { statement: Box::new(self.statement(statement)?), analyze: *analyze, format })
             }

@@ -76,6 +76,26 @@ impl Default for OptimizerContext<'_> {
     }
 }
 
+/// Names of all passes that a trace may see, in order.
+pub const PASSES: &[&str] = &[
+    "simplify",
+    "inline",
+    "push filters",
+    "unnest",
+    "push filters again",
+    "share",
+    "prune",
+    "count",
+    "shift sums",
+    "group keys",
+    "order joins",
+    "aggregate early",
+    "bound exists",
+    "limits",
+    "choose groups",
+    "prune again",
+];
+
 /// Optimizes a query.
 pub fn optimize(query: Query) -> Result<Query> {
     optimize_with(query, &mut OptimizerContext::default())

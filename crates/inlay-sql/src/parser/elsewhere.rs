@@ -4,7 +4,7 @@
 //! | Written | What comes |
 //! | --- | --- |
 //! | SECURITY LABEL, LOCK TABLE, CREATE EXTENSION, ALTER TABLE ... CLUSTER ON | a notice |
-//! | CREATE TRIGGER, CREATE DOMAIN, ALTER TABLE ... ATTACH PARTITION | what to write instead |
+//! | CREATE RULE, CREATE DOMAIN, ALTER TABLE ... ATTACH PARTITION | what to write instead |
 //!
 //! What has another form here is in [`super::postgres`].
 
@@ -91,10 +91,8 @@ const STATEMENTS: &[(&[&str], Outcome)] = &[
     (&["create", "policy"], Refused("row level security", "a view with a WHERE shows some of the rows")),
     (&["alter", "policy"], Refused("row level security", "a view with a WHERE shows some of the rows")),
     (&["drop", "policy"], Refused("row level security", "a view with a WHERE shows some of the rows")),
-    (&["create", "trigger"], Refused("a trigger", NO_TRIGGERS)),
-    (&["create", "or", "replace", "trigger"], Refused("a trigger", NO_TRIGGERS)),
-    (&["create", "constraint", "trigger"], Refused("a trigger", NO_TRIGGERS)),
-    (&["create", "event", "trigger"], Refused("a trigger", NO_TRIGGERS)),
+    (&["create", "constraint", "trigger"], Refused("a trigger of a constraint", NO_TRIGGERS)),
+    (&["create", "event", "trigger"], Refused("a trigger of an event", NO_TRIGGERS)),
     (&["create", "rule"], Refused("a rule", NO_TRIGGERS)),
     (&["create", "or", "replace", "rule"], Refused("a rule", NO_TRIGGERS)),
     (&["create", "procedure"], Refused("a procedure", "CREATE MACRO names an expression or a query")),
@@ -168,11 +166,8 @@ const ACTIONS: &[(&[&str], Outcome)] = &[
     (&["reset", "("], Notice(LAYOUT)),
     (&["disable", "keys"], Notice(LAYOUT)),
     (&["enable", "keys"], Notice(LAYOUT)),
-    (
-        &["disable", "trigger"],
-        Notice("no effect: there are no triggers, and foreign keys are always checked"),
-    ),
-    (&["enable", "trigger"], Notice("no effect: there are no triggers, and foreign keys are always checked")),
+    (&["disable", "trigger"], Notice("no effect: triggers always work, and foreign keys are always checked")),
+    (&["enable", "trigger"], Notice("no effect: triggers always work, and foreign keys are always checked")),
     (&["disable", "row", "level", "security"], Notice(ROLES)),
     (
         &["enable", "row", "level", "security"],

@@ -44,6 +44,7 @@ mod table_arguments;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod trigger;
 mod type_words;
 pub(crate) mod types;
 mod walk;

@@ -23,8 +23,14 @@ impl Reader<'_> {
     /// Reads a statement of this module, if `keyword` begins one.
     pub(super) fn object_statement(&mut self, keyword: &str) -> Result<Option<StatementKind>> {
         Ok(Some(match keyword {
-            "CREATE" => return self.create_object(),
-            "DROP" => return self.drop_object(),
+            "CREATE" => match self.create_trigger()? {
+                Some(trigger) => trigger,
+                None => return self.create_object(),
+            },
+            "DROP" => match self.drop_trigger()? {
+                Some(trigger) => trigger,
+                None => return self.drop_object(),
+            },
             "ALTER" => return self.alter_object(),
             "REFRESH" => self.refresh()?,
             "COMMENT" => self.comment()?,

@@ -1,8 +1,8 @@
 //! Statements: those whose grammar is ours are read token by token, the rest is `sqlparser`'s, converted.
 
 use super::ast::{
-    Copy, CopyOption, CopyPath, ExplainFormat, Expr, ExprKind, FunctionCall, Ident, Literal, ObjectKind,
-    ObjectName, ObjectStatement, Pos, Query, QueryBody, Statement, StatementKind, TableRef,
+    Copy, CopyOption, CopyPath, Drawing, ExplainFormat, Expr, ExprKind, FunctionCall, Ident, Literal,
+    ObjectKind, ObjectName, ObjectStatement, Pos, Query, QueryBody, Statement, StatementKind, TableRef,
 };
 use super::convert::{pos_of, unsupported};
 use super::query::{name_arguments, select_star};
@@ -305,12 +305,8 @@ impl Reader<'_> {
                     format = ExplainFormat::Cluster;
                 } else if !reader.word("format") {
                     return reader.syntax("ANALYZE, ENGINE or FORMAT, which are all options of EXPLAIN");
-                } else if reader.word("json") {
-                    format = ExplainFormat::Json;
-                } else if reader.word("text") {
-                    format = ExplainFormat::Text;
                 } else {
-                    return reader.syntax("FORMAT JSON or FORMAT TEXT");
+                    format = reader.explain_format()?;
                 }
                 Ok(())
             })?;
@@ -321,6 +317,24 @@ impl Reader<'_> {
         }
         let statement = Box::new(self.statement()?);
         Ok(StatementKind::Explain { statement, analyze, format })
+    }
+
+    /// The word behind FORMAT.
+    fn explain_format(&mut self) -> Result<ExplainFormat> {
+        const FORMATS: [(&str, ExplainFormat); 8] = [
+            ("json", ExplainFormat::Json),
+            ("text", ExplainFormat::Text),
+            ("default", ExplainFormat::Text),
+            ("query_tree", ExplainFormat::Text),
+            ("yaml", ExplainFormat::Drawn(Drawing::Yaml)),
+            ("html", ExplainFormat::Drawn(Drawing::Html)),
+            ("graphviz", ExplainFormat::Drawn(Drawing::Graphviz)),
+            ("mermaid", ExplainFormat::Drawn(Drawing::Mermaid)),
+        ];
+        match FORMATS.iter().find(|(word, _)| self.word(word)) {
+            Some((_, format)) => Ok(*format),
+            None => self.syntax("FORMAT TEXT, JSON, YAML, HTML, GRAPHVIZ or MERMAID"),
+        }
     }
 
     /// Tells `EXPLAIN (FORMAT JSON) ...` from `EXPLAIN (SELECT 1)`.

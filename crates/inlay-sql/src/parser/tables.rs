@@ -116,6 +116,11 @@ impl<'a> Walk<'a> {
                 self.query(query);
             }
             ObjectStatement::Refresh { name, .. } => self.name(name),
+            ObjectStatement::CreateTrigger(create) => {
+                self.name(&create.table);
+                create.body.iter().for_each(|statement| self.statement(&statement.kind));
+            }
+            ObjectStatement::DropTrigger { table, .. } => self.name(table),
             ObjectStatement::CreateMacro { overloads, .. } => {
                 for overload in overloads {
                     match &overload.body {

@@ -19,7 +19,7 @@ use std::sync::Arc;
 const IN_LIST_SHOWN_MAX: usize = 32;
 
 /// What is said of an operator: name and value pairs.
-type Details = Vec<(&'static str, String)>;
+pub type Details = Vec<(&'static str, String)>;
 
 /// What a caller adds to an operator: name and value pairs.
 pub type Annotate<'a> = &'a dyn Fn(usize) -> Vec<(&'static str, String)>;
@@ -46,6 +46,26 @@ pub fn json(query: &Query, annotate: Annotate<'_>) -> String {
     printer.json(&query.plan, &mut Tree { query: Some(query), annotate, next: &mut next, out: &mut out }, 0);
     out.push('\n');
     out
+}
+
+/// An operator and what is said of it, for who shows plans in a form of its own.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// Its number.
+    pub number: usize,
+    /// What it is called.
+    pub operator: String,
+    /// What else there is to say of it.
+    pub details: Details,
+    /// Rows that are expected of it.
+    pub estimate: Option<f64>,
+    /// Those below it.
+    pub inputs: Vec<Node>,
+}
+
+/// The plan as such nodes.
+pub fn node(query: &Query) -> Node {
+    Printer::new(&query.plan, &query.columns).node(&query.plan, query, &mut 0)
 }
 
 /// The tree alone, for traces of passes and tests.
@@ -133,6 +153,14 @@ impl<'a> Printer<'a> {
             let (branch, below) = if i == last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
             self.tree(input, tree, &format!("{rest}{branch}"), &format!("{rest}{below}"));
         }
+    }
+
+    fn node(&self, plan: &Plan, query: &Query, next: &mut usize) -> Node {
+        let number = *next;
+        *next += 1;
+        let (operator, details) = self.describe(plan);
+        let inputs = plan.inputs().into_iter().map(|input| self.node(input, query, next)).collect();
+        Node { number, operator, details, estimate: query.estimates.rows(number), inputs }
     }
 
     fn json(&self, plan: &Plan, tree: &mut Tree<'_>, depth: usize) {

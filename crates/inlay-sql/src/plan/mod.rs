@@ -14,6 +14,7 @@
 
 mod constants;
 pub mod display;
+pub mod drawn;
 pub mod estimates;
 pub mod expr;
 mod held;

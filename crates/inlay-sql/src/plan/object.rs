@@ -66,6 +66,10 @@ pub enum ObjectStatement {
         /// What it is known by from now on.
         new_name: String,
     },
+    /// CREATE TRIGGER.
+    CreateTrigger(Box<NewTrigger>),
+    /// DROP TRIGGER.
+    DropTrigger(DroppedTrigger),
     /// PREPARE.
     Prepare {
         /// Name.
@@ -123,6 +127,32 @@ pub struct Define {
     pub if_not_exists: bool,
 }
 
+/// A trigger to be made.
+#[derive(Clone, Debug)]
+pub struct NewTrigger {
+    /// Of which database.
+    pub database: String,
+    /// Whose rows it watches.
+    pub table: Arc<TableEntry>,
+    /// What it is.
+    pub create: ast::trigger::CreateTrigger,
+    /// OR REPLACE.
+    pub or_replace: bool,
+    /// IF NOT EXISTS.
+    pub if_not_exists: bool,
+}
+
+/// A trigger to be dropped.
+#[derive(Clone, Debug)]
+pub struct DroppedTrigger {
+    /// Database and table; none where IF EXISTS found no table.
+    pub target: Option<(String, Arc<TableEntry>)>,
+    /// Its name.
+    pub name: String,
+    /// IF EXISTS.
+    pub if_exists: bool,
+}
+
 /// What a comment is on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CommentTarget {
@@ -145,6 +175,8 @@ impl ObjectStatement {
             Self::Refresh { .. } => "REFRESH MATERIALIZED VIEW",
             Self::Comment { .. } => "COMMENT",
             Self::Redefine { .. } | Self::RenameIndex { .. } => "ALTER",
+            Self::CreateTrigger(_) => "CREATE TRIGGER",
+            Self::DropTrigger(_) => "DROP TRIGGER",
             Self::Prepare { .. } => "PREPARE",
             Self::Execute { .. } => "EXECUTE",
             Self::Role(role) => role.kind(),

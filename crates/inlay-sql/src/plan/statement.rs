@@ -7,7 +7,7 @@
 //!   as `ColumnId(i)`; each use says what the batch consists of. Row expressions hold no subqueries.
 
 use super::{ColumnId, Columns, Estimates, Expr, HeldRows, Plan};
-pub use crate::parser::ast::OnCommit;
+pub use crate::parser::ast::{Drawing, OnCommit};
 use inlay_catalog::{ColumnSchema, DefinitionKind, SequenceSchema, TableEntry, TableSchema};
 use inlay_storage::store::IndexKind;
 use inlay_types::Value;
@@ -35,6 +35,8 @@ pub enum ExplainFormat {
     Json,
     /// What a cluster would be given instead.
     Cluster,
+    /// For other programs.
+    Drawn(Drawing),
 }
 
 /// A bound statement.

@@ -30,6 +30,8 @@ pub enum DefinitionKind {
     Grant,
     /// ALTER ... OWNER TO: whose an object is, by the object's number; the text is the owner's name.
     Owner,
+    /// CREATE TRIGGER: the whole statement; the name is its table's number, a dot and its own.
+    Trigger,
 }
 
 impl DefinitionKind {
@@ -46,6 +48,7 @@ impl DefinitionKind {
             Self::Role => "role",
             Self::Grant => "grant",
             Self::Owner => "owner",
+            Self::Trigger => "trigger",
         }
     }
 
@@ -61,6 +64,7 @@ impl DefinitionKind {
             Self::Role => 7,
             Self::Grant => 8,
             Self::Owner => 9,
+            Self::Trigger => 10,
         }
     }
 
@@ -76,6 +80,7 @@ impl DefinitionKind {
             7 => Self::Role,
             8 => Self::Grant,
             9 => Self::Owner,
+            10 => Self::Trigger,
             other => return Err(Error::corrupt(format!("definition of kind {other}"))),
         })
     }

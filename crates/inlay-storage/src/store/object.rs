@@ -251,7 +251,8 @@ impl Object {
                 | DefinitionKind::Comment
                 | DefinitionKind::Role
                 | DefinitionKind::Grant
-                | DefinitionKind::Owner => false,
+                | DefinitionKind::Owner
+                | DefinitionKind::Trigger => false,
                 DefinitionKind::Macro
                 | DefinitionKind::TableMacro
                 | DefinitionKind::Function

@@ -52,6 +52,8 @@ pub struct State {
     definitions: ForkedMap<(DefinitionKind, String), ObjectId>,
     /// Numbers of the indexes of tables.
     indexes_of: ForkedMap<ObjectId, Vec<ObjectId>>,
+    /// Numbers of the triggers of tables.
+    triggers_of: ForkedMap<ObjectId, Vec<ObjectId>>,
     /// A new one after each change of anything but rows.
     catalog: Arc<CatalogMark>,
     kept: Kept,
@@ -97,6 +99,24 @@ impl State {
             Some(Object::Index(index)) => Some(index),
             _ => None,
         })
+    }
+
+    /// Whether any table has triggers.
+    pub fn has_triggers(&self) -> bool {
+        self.triggers_of.keys().next().is_some()
+    }
+
+    /// The triggers of a table, by name.
+    pub fn triggers_of(&self, table: ObjectId) -> Vec<&Arc<Definition>> {
+        let ids = self.triggers_of.get(&table).map_or(&[][..], Vec::as_slice);
+        let mut found = Vec::with_capacity(ids.len());
+        for id in ids {
+            if let Some(Object::Definition(definition)) = self.objects.get(id) {
+                found.push(definition);
+            }
+        }
+        found.sort_by_key(|definition| name_key(&definition.name));
+        found
     }
 
     /// All objects, in no order.
@@ -210,6 +230,13 @@ impl State {
             ids.push(id);
             self.indexes_of.insert(index.table, ids);
         }
+        if let Some(table) = watched_table(&object)
+            && !self.triggers_of.get(&table).is_some_and(|known| known.contains(&id))
+        {
+            let mut ids = self.triggers_of.get(&table).cloned().unwrap_or_default();
+            ids.push(id);
+            self.triggers_of.insert(table, ids);
+        }
         let old =
             self.objects.get(&id).filter(|old| name_key(old.name()) != name_key(object.name())).cloned();
         if let Some(old) = old {
@@ -241,6 +268,14 @@ impl State {
                 self.indexes_of.insert(index.table, ids);
             }
         }
+        if let Some(table) = watched_table(&object)
+            && let Some(mut ids) = self.triggers_of.remove(&table)
+        {
+            ids.retain(|known| *known != id);
+            if !ids.is_empty() {
+                self.triggers_of.insert(table, ids);
+            }
+        }
         Some(object)
     }
 
@@ -255,6 +290,12 @@ impl State {
     pub(crate) fn next_id(&self) -> ObjectId {
         self.objects.keys().max().map_or(1, |id| id + 1)
     }
+}
+
+/// The table of a trigger.
+fn watched_table(object: &Object) -> Option<ObjectId> {
+    let Object::Definition(definition) = object else { return None };
+    definition.owner.filter(|_| definition.kind == DefinitionKind::Trigger)
 }
 
 /// Tells a table of an index on it.

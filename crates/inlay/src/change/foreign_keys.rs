@@ -74,7 +74,11 @@ impl RowWriter<'_> {
         for written in std::mem::take(&mut self.written) {
             self.check_targets(&written)?;
         }
-        self.check_due_keys()
+        self.check_due_keys()?;
+        if let Some(images) = self.watch.into_images() {
+            self.run.note_images(images);
+        }
+        Ok(())
     }
 
     /// Does to the rows that refer to lost keys what the foreign key says.

@@ -28,7 +28,7 @@ impl Run<'_> {
         writer.will_write(&table);
         let first = table.next_row_id();
         let count = load::append(&table, query, checks, &self.context())?;
-        writer.appended(&table, first);
+        writer.appended(&table, first)?;
         Ok(QueryResult::changed(count))
     }
 }

@@ -9,7 +9,7 @@
 //! - [`writer`]: the one way by which rows change. [`foreign_keys`]: what follows from it.
 //! - [`deferred`]: what is left to COMMIT.
 //! - [`portions`]: rows of a statement that do not fit into memory together.
-//! - `insert`, `conflict`, `update`, `delete`, `merge`: one statement each; `changing`: several in a WITH. [`returning`]: its answer.
+//! - `insert`, `conflict`, `update`, `delete`, `merge`: one statement each; `changing`: several in a WITH. [`triggers`]: what they set off. [`returning`]: its answer.
 //!
 //! Invariants
 //! - Constraints hold at the end of each statement, not in between. A statement that fails leaves nothing: whoever runs
@@ -30,17 +30,31 @@ mod merge;
 mod portions;
 mod returning;
 pub(crate) mod rows;
+pub(crate) mod triggers;
 mod update;
 pub(crate) mod writer;
 
 use crate::execute::Run;
 use crate::result::QueryResult;
 use inlay_catalog::TableEntry;
+use inlay_sql::plan::Statement;
 use inlay_storage::store::{Counter, Object, Sequence};
-use inlay_types::Result;
+use inlay_types::{Error, Result};
 use std::sync::Arc;
 
 impl Run<'_> {
+    /// Carries out INSERT, UPDATE, DELETE, MERGE, or several in a WITH, without what it sets off.
+    pub(crate) fn change_rows(&mut self, statement: Statement) -> Result<QueryResult> {
+        match statement {
+            Statement::Changing { parts, statement } => self.changing(parts, *statement),
+            Statement::Insert(insert) => self.insert(*insert),
+            Statement::Delete(delete) => self.delete(*delete),
+            Statement::Update(update) => self.update(*update),
+            Statement::Merge(merge) => self.merge(*merge),
+            other => Err(Error::internal(format!("{} changes no rows", other.kind()))),
+        }
+    }
+
     /// Carries out TRUNCATE. Tables that refer to these were bound with them.
     pub(crate) fn truncate(
         &self,
@@ -48,6 +62,7 @@ impl Run<'_> {
         tables: &[Arc<TableEntry>],
         restarted: &[String],
     ) -> Result<QueryResult> {
+        self.refuse_truncate(database, tables)?;
         let transaction = self.to_change(database)?;
         let mut count = 0;
         for table in tables {

@@ -4,11 +4,13 @@
 use super::foreign_keys::{LostKeys, Reference};
 use super::key_set::KeySet;
 use super::rows::columns_of;
+use super::triggers::{Watch, rows_of};
 use crate::change::load;
 use crate::execute::Run;
+use crate::triggers::Event;
 use inlay_catalog::Table;
 use inlay_storage::index::key::encode_rows;
-use inlay_storage::store::{ObjectId, Transaction};
+use inlay_storage::store::{Definition, ObjectId, Transaction};
 use inlay_storage::{BulkLoad, BulkUpdate, ROW_GROUP_SIZE, RowSet, TableSnapshot};
 use inlay_types::{Batch, LogicalType, Result, Vector};
 use std::borrow::Cow;
@@ -36,6 +38,8 @@ pub(crate) struct RowWriter<'r> {
     pub(super) noted: Cell<u64>,
     /// A table that no foreign key refers to.
     pub(super) unreferenced: Option<ObjectId>,
+    /// What triggers are to know.
+    pub(super) watch: Watch,
 }
 
 /// Rows that were written.
@@ -57,7 +61,9 @@ impl<'r> RowWriter<'r> {
     /// A writer for a statement that changes a database.
     pub fn new(run: &'r Run<'r>, database: &str) -> Result<Self> {
         let transaction = run.to_change(database)?;
+        let watch = Watch::new(transaction.state().has_triggers());
         Ok(Self {
+            watch,
             run,
             database: database.to_string(),
             transaction,
@@ -89,8 +95,7 @@ impl<'r> RowWriter<'r> {
         self.will_write(&own);
         let first = own.next_row_id();
         own.append(std::slice::from_ref(rows))?;
-        self.appended(&own, first);
-        Ok(())
+        self.appended(&own, first)
     }
 
     /// Appends the rows that were collected.
@@ -98,8 +103,7 @@ impl<'r> RowWriter<'r> {
         self.will_write(table);
         let first = table.next_row_id();
         load.commit()?;
-        self.appended(table, first);
-        Ok(())
+        self.appended(table, first)
     }
 
     /// Notes that rows of a table are about to be added or changed.
@@ -111,10 +115,23 @@ impl<'r> RowWriter<'r> {
     }
 
     /// Notes that the rows from `first` on were appended.
-    pub fn appended(&mut self, table: &Table, first: i64) {
+    pub fn appended(&mut self, table: &Table, first: i64) -> Result<()> {
+        let own = self.triggers_of(table);
+        if self.watch.notes(own, table, Event::Insert, &[])? {
+            let ids: Vec<i64> = (first..table.next_row_id()).collect();
+            let rows = rows_of(&table.snapshot(), table, &RowSet::from(&ids[..]))?;
+            self.watch.keep(self.run, (table.id(), Event::Insert), None, Some(&rows))?;
+        }
         if !table.schema().foreign_keys.is_empty() {
             self.written.push(Written { table: table.id(), rows: WrittenRows::From(first), set: None });
         }
+        Ok(())
+    }
+
+    /// Asks for the triggers of a table.
+    fn triggers_of(&self, table: &Table) -> impl FnOnce() -> Vec<Arc<Definition>> + use<> {
+        let (transaction, id) = (Arc::clone(&self.transaction), table.id());
+        move || transaction.state().triggers_of(id).into_iter().cloned().collect()
     }
 
     /// Deletes rows; those that are gone already are passed over.
@@ -122,13 +139,19 @@ impl<'r> RowWriter<'r> {
         self.transaction.claim_rows(table, ids)?;
         let own = self.transaction.table_to_write(table)?;
         let references = self.references_to(&own)?;
-        if references.is_empty() {
+        let triggers = self.triggers_of(&own);
+        let is_watched = self.watch.notes(triggers, &own, Event::Delete, &[])?;
+        if references.is_empty() && !is_watched {
             return own.delete_rows(ids);
         }
         let snapshot = own.snapshot();
         let ids = snapshot.live(ids);
         if ids.is_empty() {
             return Ok(0);
+        }
+        if is_watched {
+            let rows = rows_of(&snapshot, &own, &ids)?;
+            self.watch.keep(self.run, (table, Event::Delete), Some(&rows), None)?;
         }
         for reference in references {
             let keys = Arc::new(keys_of(&snapshot, &own, &ids, &reference.parent_columns)?);
@@ -156,7 +179,9 @@ impl<'r> RowWriter<'r> {
             }
         }
         self.will_write(&own);
+        let before = self.watched_before(&own, &rows, set)?;
         let count = own.update(&sorted, set, &[ordered])?;
+        self.watched_after(&own, &rows, before)?;
         self.updated(&own, rows, set);
         Ok(count)
     }
@@ -175,9 +200,26 @@ impl<'r> RowWriter<'r> {
         let (rows, table) = (update.rows(), Arc::clone(update.table()));
         self.transaction.claim_rows(table.id(), &rows)?;
         self.will_write(&table);
+        let before = self.watched_before(&table, &rows, set)?;
         let count = update.commit()?;
+        self.watched_after(&table, &rows, before)?;
         self.updated(&table, rows, set);
         Ok(count)
+    }
+
+    /// Rows before they change, if triggers ask for them.
+    fn watched_before(&mut self, table: &Table, rows: &RowSet, set: &[usize]) -> Result<Option<Batch>> {
+        let triggers = self.triggers_of(table);
+        if !self.watch.notes(triggers, table, Event::Update, set)? {
+            return Ok(None);
+        }
+        rows_of(&table.snapshot(), table, rows).map(Some)
+    }
+
+    fn watched_after(&mut self, table: &Table, rows: &RowSet, before: Option<Batch>) -> Result<()> {
+        let Some(old) = before else { return Ok(()) };
+        let new = rows_of(&table.snapshot(), table, rows)?;
+        self.watch.keep(self.run, (table.id(), Event::Update), Some(&old), Some(&new))
     }
 
     /// Notes the keys that an update changes.

@@ -66,6 +66,7 @@ impl Run<'_> {
             writer.check_whole(id, &alter.schema.foreign_keys[index])?;
         }
         writer.finish()?;
+        self.check_triggers(&alter.database, id)?;
         Ok(QueryResult::done())
     }
 

@@ -15,6 +15,7 @@ use crate::execute::Run;
 use crate::result::QueryResult;
 use crate::text::constraint_keys;
 use crate::text::same_name;
+use crate::triggers::read_trigger;
 use inlay_catalog::access::Door;
 use inlay_catalog::{ColumnSchema, Table};
 use inlay_sql::parser::{ast, parse_statement, parse_statements};
@@ -46,6 +47,8 @@ pub(super) struct Contents {
     comments: Vec<(ObjectId, String)>,
     sequences: Vec<Arc<Sequence>>,
     indexes: Vec<Arc<IndexDefinition>>,
+    /// Triggers, as statements.
+    triggers: Vec<String>,
     /// Roles, owners and what was granted, as statements.
     rights: Vec<String>,
 }
@@ -249,6 +252,7 @@ impl Contents {
             indexes: Vec::new(),
             definitions: Vec::new(),
             comments: Vec::new(),
+            triggers: Vec::new(),
             rights: Vec::new(),
         };
         let mut objects: Vec<&Object> = state.objects().collect();
@@ -272,6 +276,7 @@ impl Contents {
                         all.comments.extend(definition.owner.zip(text));
                     }
                     DefinitionKind::MaterializedView => {}
+                    DefinitionKind::Trigger => all.triggers.extend(create_trigger(state, definition)?),
                     // Written by what they say together, behind all else.
                     DefinitionKind::Role | DefinitionKind::Grant | DefinitionKind::Owner => {}
                     DefinitionKind::Schema
@@ -478,7 +483,8 @@ impl Contents {
         for (_, comment) in &self.comments {
             let _ = writeln!(out, "{comment};");
         }
-        for statement in &self.rights {
+        // Behind the rows, which set them off where they came from.
+        for statement in self.triggers.iter().chain(&self.rights) {
             let _ = writeln!(out, "{statement};");
         }
     }
@@ -595,6 +601,12 @@ fn is_macro(definition: &Definition) -> bool {
     matches!(definition.kind, DefinitionKind::Macro | DefinitionKind::TableMacro | DefinitionKind::Function)
 }
 
+/// CREATE TRIGGER, of the table as it is called now.
+fn create_trigger(state: &State, trigger: &Definition) -> Result<Option<String>> {
+    let Some(table) = trigger.owner.and_then(|table| state.object(table)) else { return Ok(None) };
+    Ok(Some(read_trigger(trigger)?.text(&text::name(table.name()))))
+}
+
 /// COMMENT ON, if what it is on is still there.
 fn comment_text(state: &State, comment: &Definition) -> Option<String> {
     let text = literal(&comment.sql);
@@ -621,7 +633,8 @@ fn comment_text(state: &State, comment: &Definition) -> Option<String> {
             | DefinitionKind::Comment
             | DefinitionKind::Role
             | DefinitionKind::Grant
-            | DefinitionKind::Owner => return None,
+            | DefinitionKind::Owner
+            | DefinitionKind::Trigger => return None,
         },
     };
     Some(format!("COMMENT ON {kind} {name} IS {text}"))

@@ -93,7 +93,8 @@ fn named(state: &State, subject: Subject) -> Option<(&'static str, String)> {
             | DefinitionKind::Comment
             | DefinitionKind::Role
             | DefinitionKind::Grant
-            | DefinitionKind::Owner => return None,
+            | DefinitionKind::Owner
+            | DefinitionKind::Trigger => return None,
         },
     };
     Some((kind, text::name(object.name())))

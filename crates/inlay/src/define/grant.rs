@@ -168,7 +168,8 @@ fn drop_text(state: &State, database: &str, id: u64, cascade: bool) -> Option<St
             | DefinitionKind::Comment
             | DefinitionKind::Role
             | DefinitionKind::Grant
-            | DefinitionKind::Owner => return None,
+            | DefinitionKind::Owner
+            | DefinitionKind::Trigger => return None,
         },
     };
     let name = match object {

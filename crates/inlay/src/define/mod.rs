@@ -17,6 +17,7 @@ pub(crate) mod object;
 mod role;
 mod sequence;
 mod table;
+mod trigger;
 mod view;
 
 pub(crate) use crate::text;

@@ -56,6 +56,8 @@ impl Run<'_> {
                 }
                 Ok(QueryResult::done())
             }
+            S::CreateTrigger(new) => self.create_trigger(*new),
+            S::DropTrigger(dropped) => self.drop_trigger(&dropped),
             S::Prepare { name, types, statement } => {
                 let prepared = Prepared { statement: *statement, types };
                 self.session.prepared.insert(name, Arc::new(prepared));

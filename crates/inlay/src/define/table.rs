@@ -51,7 +51,7 @@ impl Run<'_> {
         }
         if count.is_some() && !table.schema().foreign_keys.is_empty() {
             let mut writer = RowWriter::new(self, &create.database)?;
-            writer.appended(&table, 0);
+            writer.appended(&table, 0)?;
             writer.finish()?;
         }
         Ok(count.map_or_else(QueryResult::done, QueryResult::changed))

@@ -6,6 +6,7 @@ use super::Run;
 use crate::profile::{duration_text, q_error};
 use crate::result::{QueryResult, ResultKind};
 use inlay_exec::Analysis;
+use inlay_sql::plan::drawn::drawn;
 use inlay_sql::plan::statement::{ChangingPart, ExplainFormat, Query};
 use inlay_sql::plan::{Statement, display};
 use inlay_types::Result;
@@ -30,14 +31,14 @@ impl Run<'_> {
         let Some(query) = statement.query() else {
             let kind = statement.kind().to_string();
             let runs = analyze && !is_of_transactions(&statement);
-            let total = if runs { Some(self.measured(statement)?) } else { None };
+            let total = if runs { Some(self.measured(statement)?.1) } else { None };
             return QueryResult::lines("plan", std::iter::once(kind).chain(total.as_ref().map(total_line)));
         };
         let query = self.optimized(query.clone())?;
         let analysis = match statement {
             _ if !analyze => None,
             Statement::Query(_) => Some(inlay_exec::analyze(&query, &self.context())?.1),
-            changing => Some(self.measured(changing)?),
+            changing => Some(self.measured(changing)?.1),
         };
         let annotate = |node: usize| measures(analysis.as_ref(), &query, node);
         match format {
@@ -49,11 +50,14 @@ impl Run<'_> {
             ExplainFormat::Json => {
                 QueryResult::lines("plan", std::iter::once(display::json(&query, &annotate)))
             }
+            ExplainFormat::Drawn(drawing) => {
+                QueryResult::lines("plan", std::iter::once(drawn(&query, &annotate, drawing)))
+            }
         }
     }
 
     /// Carries a statement out and says what its operators did, how long all took, and how many rows it changed.
-    fn measured(&mut self, statement: Statement) -> Result<Analysis> {
+    pub(super) fn measured(&mut self, statement: Statement) -> Result<(QueryResult, Analysis)> {
         let (started, measured) = (Instant::now(), Arc::<Mutex<Analysis>>::default());
         self.measured = Some(Arc::clone(&measured));
         let answer = self.bound(statement);
@@ -64,7 +68,7 @@ impl Run<'_> {
             ResultKind::Rows | ResultKind::Done => answer.row_count() as u64,
         };
         let noted = std::mem::take(&mut *measured.lock());
-        Ok(Analysis { total: started.elapsed(), rows, ..noted })
+        Ok((answer, Analysis { total: started.elapsed(), rows, ..noted }))
     }
 
     /// The plans of all parts and of the statement behind them. Parts that do not run are left out.
@@ -84,9 +88,9 @@ impl Run<'_> {
         }
         shown.push(self.explained_part(None, &statement, format)?);
         let total =
-            if analyze { Some(self.measured(Statement::Changing { parts, statement })?) } else { None };
+            if analyze { Some(self.measured(Statement::Changing { parts, statement })?.1) } else { None };
         match format {
-            ExplainFormat::Text | ExplainFormat::Cluster => {
+            ExplainFormat::Text | ExplainFormat::Cluster | ExplainFormat::Drawn(_) => {
                 let total = total.as_ref().map(total_line);
                 QueryResult::lines("plan", shown.into_iter().flatten().chain(total))
             }
@@ -114,6 +118,7 @@ impl Run<'_> {
         let query = self.optimized(query.clone())?;
         let annotate = |_: usize| Vec::new();
         Ok(match format {
+            ExplainFormat::Drawn(drawing) => vec![drawn(&query, &annotate, drawing)],
             ExplainFormat::Text | ExplainFormat::Cluster => {
                 let text = display::text(&query, &annotate);
                 std::iter::once(head).chain(text.lines().map(|line| format!("  {line}"))).collect()

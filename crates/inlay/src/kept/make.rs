@@ -118,6 +118,10 @@ impl Run<'_> {
     fn is_referred_to(&self, statement: &Statement) -> Option<bool> {
         let Some((database, table)) = statement.target() else { return Some(false) };
         let writer = RowWriter::new(self, database).ok()?;
+        // What it sets off takes the general way.
+        if writer.transaction.state().has_triggers() {
+            return None;
+        }
         writer.references_to(&table.table).ok().map(|references| !references.is_empty())
     }
 }

@@ -122,8 +122,10 @@ impl Run<'_> {
         if who.is_none() && rights.roles().next().is_none() {
             return Ok(None);
         }
-        let asker = who.and_then(|who| asker_of(who, &rights));
-        let asker = asker.filter(|_| !self.session.is_unasked);
+        let acting = who.map(|who| who.acting(&rights)).filter(|_| !self.session.is_unasked);
+        // The body of a trigger is its table owner's.
+        let acting = self.session.triggers.owner.as_deref().or(acting);
+        let asker = acting.and_then(|role| asker_of(role, who, &rights));
         let (database, transactions) = (self.database, &*self.transactions);
         Ok(Some(Asking { database, transactions, names, who, asker }))
     }
@@ -132,7 +134,7 @@ impl Run<'_> {
     pub(crate) fn asker(&self) -> Result<Option<String>> {
         let Some(who) = &self.session.who else { return Ok(None) };
         let rights = self.database.rights_of(&self.database.main().store.state())?;
-        Ok(asker_of(who, &rights).map(str::to_string))
+        Ok(asker_of(who.acting(&rights), Some(who), &rights).map(str::to_string))
     }
 
     /// An error if who asks is no superuser.
@@ -189,11 +191,10 @@ impl Run<'_> {
 }
 
 /// Who is asked about: nobody for a superuser, unless he may not reach beyond the database.
-fn asker_of<'a>(who: &'a Who, rights: &Rights) -> Option<&'a str> {
-    let role = who.acting(rights);
+fn asker_of<'a>(role: &'a str, who: Option<&Who>, rights: &Rights) -> Option<&'a str> {
     match rights.is_superuser(role) {
         false => Some(role),
-        true => who.inside.as_ref().map(|_| SUPERUSER),
+        true => who.and_then(|who| who.inside.as_ref()).map(|_| SUPERUSER),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The settings, each in one place: name, whom it belongs to, what it does, how its value is read and how it is set.
 
+use super::profiling;
 use super::values::*;
 use super::{
     DatabaseSettings, Decimals, MAX_BATCH_ROWS, PlanCache, Scope, SessionSettings, Setting,
@@ -320,10 +321,49 @@ pub(super) const ENTRIES: &[Entry] = &[
     ),
     of_session(
         "enable_profiling",
-        "whether queries are measured, for the host to ask what each step took",
-        |_, session| Value::Boolean(session.profiles),
+        "whether queries are measured, for the host to ask what each step took, and in which form that is written: \
+         'query_tree', 'query_tree_optimizer', 'json', 'yaml', 'html', 'graphviz', 'mermaid' or 'no_output'",
+        |_, session| text(profiling::format_text(session.profiles, &session.profiling)),
+        |value, to| profiling::set_format(value, &mut to.session.profiles, &mut to.session.profiling),
+    ),
+    of_session(
+        "profiling_output",
+        "the file that the profile of each measured statement is written to, in place of the one before; '' is none",
+        |_, session| text(session.profiling.output.clone().unwrap_or_default()),
         |value, to| {
-            to.session.profiles = value.map_or(Ok(false), profiling_of)?;
+            let output = profiling::output_of(value, to.session.profiling.format)?;
+            output.iter().try_for_each(|path| to.database.files().ask(Door::Write(path)))?;
+            to.session.profiling.output = output;
+            Ok(())
+        },
+    ),
+    of_session(
+        "profiling_coverage",
+        "which statements are measured: 'select' or 'all'",
+        |_, session| text(if session.profiling.covers_all { "all" } else { "select" }),
+        |value, to| {
+            to.session.profiling.covers_all = value.map_or(Ok(false), profiling::coverage_of)?;
+            Ok(())
+        },
+    ),
+    of_session(
+        "profiling_mode",
+        "how much of the optimizer profiles tell: 'standard' (its time) or 'detailed' (that of each of its passes, too)",
+        |_, session| text(profiling::mode_text(&session.profiling.tracked)),
+        |value, to| profiling::set_mode(value, &mut to.session.profiling.tracked),
+    ),
+    of_session(
+        "tracked_metrics",
+        "which metrics profiles have as JSON: a list of names and patterns such as ['query.*', 'operator.timing']",
+        |_, session| profiling::tracked_value(&session.profiling.tracked),
+        |value, to| profiling::set_tracked(value, &mut to.session.profiling.tracked),
+    ),
+    of_session(
+        "legacy_metrics_format",
+        "whether profiles as JSON have the flat names that they have in DuckDB 1, such as 'latency'",
+        |_, session| Value::Boolean(session.profiling.is_legacy),
+        |value, to| {
+            to.session.profiling.is_legacy = truth("legacy_metrics_format", value, false)?;
             Ok(())
         },
     ),

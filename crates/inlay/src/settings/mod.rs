@@ -4,17 +4,19 @@
 //! connection; what a database was opened with is what its connections start with.
 //!
 //! - [`entries`]: the list. [`sandbox`]: what strangers need, at once. [`values`]: sizes, times, words. [`foreign`]: settings of other systems that have
-//!   nothing to set here. [`hosts`]: how values are exchanged with a host. [`machine`]: the time zone that sessions begin with.
+//!   nothing to set here. [`profiling`]: what is measured. [`hosts`]: how values are exchanged with a host. [`machine`]: the time zone that sessions begin with.
 
 mod entries;
 mod foreign;
 mod hosts;
 mod machine;
+mod profiling;
 mod sandbox;
 mod values;
 
 pub use hosts::{Decimals, HostSettings};
 
+use crate::profile::Profiling;
 use crate::resources::{self, Adaptive};
 use entries::{ENTRIES, Entry, Target};
 use inlay_catalog::access::{Access, Door};
@@ -79,6 +81,7 @@ const ALIASES: &[(&str, &str)] = &[
     ("null_order", "default_null_order"),
     ("time_zone", "timezone"),
     ("wal_autocheckpoint", "checkpoint_threshold"),
+    ("profile_output", "profiling_output"),
 ];
 
 /// Share of the machine's memory that a database takes at most unless told otherwise.
@@ -239,6 +242,8 @@ pub struct SessionSettings {
     foreign: foreign::Told,
     /// Queries are measured.
     pub profiles: bool,
+    /// What is told of those that are.
+    pub profiling: Profiling,
     /// Plans run as they are bound.
     pub optimizer_off: bool,
     /// Bitmap indexes are not used.

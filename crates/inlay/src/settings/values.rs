@@ -40,14 +40,6 @@ pub(super) fn boolean_of(name: &str, value: &Value) -> Result<bool> {
     }
 }
 
-/// On, off, or on by the name of a format, which is chosen when the host asks.
-pub(super) fn profiling_of(value: &Value) -> Result<bool> {
-    match value.to_string().to_lowercase().as_str() {
-        "json" | "query_tree" | "query_tree_optimizer" | "no_output" => Ok(true),
-        _ => boolean_of("enable_profiling", value),
-    }
-}
-
 /// A level by its name in SQL.
 pub(super) fn isolation_of(value: &Value) -> Result<Isolation> {
     match value.to_string().to_lowercase().as_str() {

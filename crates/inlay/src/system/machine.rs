@@ -2,7 +2,9 @@
 
 use super::gather::{Gather, number, optional, text};
 use super::system_table;
+use crate::profile::{METRICS, pass_metric};
 use crate::settings;
+use inlay_sql::optimizer::PASSES;
 use inlay_types::{Value, keywords};
 
 /// The words of the language, in lower case.
@@ -39,6 +41,32 @@ fn all_settings(gather: &Gather<'_>) -> Vec<SettingRow> {
         }
     };
     settings::SETTINGS.iter().map(row).collect()
+}
+
+system_table! {
+    MetricRow = "available_metrics" by available_metrics {
+        metric_name: Text,
+        metric_type: Text,
+        description: Text,
+        unit: Text,
+    }
+}
+
+/// What profiles may tell.
+fn available_metrics(_: &Gather<'_>) -> Vec<MetricRow> {
+    let own = METRICS.iter().map(|metric| MetricRow {
+        metric_name: text(metric.name),
+        metric_type: text(metric.kind),
+        description: text(metric.description),
+        unit: text(metric.unit),
+    });
+    let passes = PASSES.iter().map(|pass| MetricRow {
+        metric_name: text(pass_metric(pass)),
+        metric_type: text("double"),
+        description: text(format!("Time of the optimizer's pass \"{pass}\"")),
+        unit: text("seconds"),
+    });
+    own.chain(passes).collect()
 }
 
 system_table! {

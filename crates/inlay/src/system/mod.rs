@@ -15,6 +15,7 @@ mod roles;
 mod secrets;
 mod storage_info;
 mod tables;
+mod triggers;
 mod types;
 mod views;
 

@@ -1,7 +1,9 @@
 //! The list of all system tables, and the rows of those about objects.
 
 use super::gather::{Gather, Seen, list, number, numeric, optional, small, text, type_oid};
-use super::{SystemTable, constraints, functions, machine, resident, roles, secrets, system_table, types};
+use super::{
+    SystemTable, constraints, functions, machine, resident, roles, secrets, system_table, triggers, types,
+};
 use crate::text::{self as sql, constraint_keys};
 use inlay_catalog::{ColumnSchema, TableSchema, bare_name};
 use inlay_storage::store::{DefinitionKind, IndexKind, Object};
@@ -17,6 +19,7 @@ pub(super) const TABLES: &[SystemTable] = &[
     ColumnRow::TABLE,
     ViewRow::TABLE,
     IndexRow::TABLE,
+    triggers::TriggerRow::TABLE,
     resident::Resident::TABLE,
     secrets::SecretRow::TABLE,
     constraints::ConstraintRow::TABLE,
@@ -25,6 +28,7 @@ pub(super) const TABLES: &[SystemTable] = &[
     SequenceRow::TABLE,
     functions::FunctionRow::TABLE,
     machine::SettingRow::TABLE,
+    machine::MetricRow::TABLE,
     machine::Keyword::TABLE,
     machine::Collation::TABLE,
     machine::Memory::TABLE,

@@ -617,6 +617,8 @@ const KINDS: &[&str] = &[
     "deallocate",
     "set variable",
     "role",
+    "create trigger",
+    "drop trigger",
 ];
 
 /// The kind of a statement. A new one is to come up in the grammar, too.
@@ -693,6 +695,8 @@ fn object_kind(statement: &ObjectStatement) -> &'static str {
         ObjectStatement::Deallocate { .. } => "deallocate",
         ObjectStatement::SetVariable { .. } => "set variable",
         ObjectStatement::Role(_) => "role",
+        ObjectStatement::CreateTrigger(_) => "create trigger",
+        ObjectStatement::DropTrigger { .. } => "drop trigger",
         // It needs a language of the host, and there is none here.
         ObjectStatement::CreateFunction(_) => "create function",
     }

@@ -8,7 +8,10 @@ use std::path::{Path, PathBuf};
 /// The modules of the facade from the ground up: each imports only those of floors below its own, and none beside it.
 const FLOORS: &[(&str, &[&str])] = &[
     ("what hosts bring along", &["conditions", "functions", "host", "host_values", "registered"]),
-    ("what data and statements are", &["chunk", "columns", "command", "profile", "text", "types"]),
+    (
+        "what data and statements are",
+        &["chunk", "columns", "command", "profile", "text", "triggers", "types"],
+    ),
     ("the machine, and what is read", &["reads", "resources", "table_rows"]),
     ("what is set, what a text says", &["settings", "statements", "tables"]),
     ("answers", &["result"]),

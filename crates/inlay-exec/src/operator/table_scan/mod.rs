@@ -28,6 +28,7 @@ use inlay_types::{Batch, Error, LogicalType, Result, VECTOR_SIZE, Vector};
 use morsels::{MORSEL_ROWS, Morsels, Span};
 use parking_lot::Mutex;
 use read_ahead::ReadAhead;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// Where long morsels are preferred, one is a row group if each worker then has this many.
@@ -81,6 +82,8 @@ pub struct TableScan {
     options: TableScanOptions,
     started: OnceLock<Started>,
     handout: Mutex<Handout>,
+    /// Rows of the morsels that were taken.
+    scanned: AtomicU64,
 }
 
 struct Started {
@@ -179,7 +182,7 @@ impl Tally {
 impl TableScan {
     /// A scan that has not started.
     pub fn new(options: TableScanOptions) -> Self {
-        Self { options, started: OnceLock::new(), handout: Mutex::default() }
+        Self { options, started: OnceLock::new(), handout: Mutex::default(), scanned: AtomicU64::new(0) }
     }
 
     /// The rows that an index gives, if they are few.
@@ -535,6 +538,7 @@ impl Source for TableScan {
         let Some(number) = started.morsels.take(&mut local.kept) else { return Ok(Morsel::Exhausted) };
         let span = &started.morsels.spans()[number];
         begin(number);
+        self.scanned.fetch_add((span.end - span.start) as u64, Ordering::Relaxed);
         let groups = self.options.snapshot.row_groups();
         if let Some(read_ahead) = &started.read_ahead {
             let will_read = |group: usize, column: usize| groups[group].column(column).will_read();
@@ -561,6 +565,10 @@ impl Source for TableScan {
             }
         }
         Ok(Morsel::Pushed)
+    }
+
+    fn scanned(&self) -> Option<u64> {
+        Some(self.scanned.load(Ordering::Relaxed))
     }
 }
 

@@ -14,6 +14,7 @@ pub mod object;
 mod query;
 pub mod role;
 mod table;
+pub mod trigger;
 
 pub use change::*;
 pub use constants::Constants;
@@ -272,6 +273,21 @@ pub enum ExplainFormat {
     Json,
     /// What a cluster would be given.
     Cluster,
+    /// For other programs.
+    Drawn(Drawing),
+}
+
+/// A form of plans that other programs show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drawing {
+    /// YAML.
+    Yaml,
+    /// A page.
+    Html,
+    /// The language of `dot`.
+    Graphviz,
+    /// A flowchart in Markdown.
+    Mermaid,
 }
 
 /// What to do when the name is taken.

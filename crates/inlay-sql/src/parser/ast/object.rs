@@ -1,6 +1,7 @@
 //! Statements about schemas, macros, types, materialised views, comments, prepared statements and variables.
 
 use super::role::RoleStatement;
+use super::trigger::CreateTrigger;
 use super::{Expr, Ident, ObjectName, OnExisting, Pos, Query, Statement};
 use inlay_kernels::external::FunctionDefinition;
 use inlay_types::LogicalType;
@@ -78,6 +79,12 @@ pub enum ObjectStatement {
         name: Ident,
         arguments: Vec<Expr>,
         named: Vec<(Ident, Expr)>,
+    },
+    CreateTrigger(Box<CreateTrigger>),
+    DropTrigger {
+        name: Ident,
+        table: ObjectName,
+        if_exists: bool,
     },
     /// Of roles and rights.
     Role(RoleStatement),
