@@ -18,6 +18,8 @@ pub(super) const HEADERS_SIZE: usize = 2 * BLOCK_SIZE as usize;
 /// The format that is written, unless the database has something that came later. Older ones are read, and a file that is
 /// opened for writing gets this one.
 pub const FORMAT_VERSION: u32 = 2;
+/// The format of files with indexes by value, and with sets of their columns.
+pub const FORMAT_BY_VALUE: u32 = 3;
 /// The newest format: all is as in [`FORMAT_VERSION`], and there may be more kinds of objects.
 pub const FORMAT_VERSION_MAX: u32 = 3;
 /// The first format there was, which is still read.

@@ -18,7 +18,7 @@ mod space;
 #[cfg(test)]
 mod tests;
 
-pub use header::{FORMAT_VERSION, FORMAT_VERSION_MAX};
+pub use header::{FORMAT_BY_VALUE, FORMAT_VERSION, FORMAT_VERSION_MAX};
 pub use log_mark::LogMark;
 pub use object::{ObjectKind, ObjectPtr, Payload};
 pub use salvage::{SalvageReport, SalvagedObject, salvage};

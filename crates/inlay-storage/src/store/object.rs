@@ -4,7 +4,7 @@
 
 use super::definition::{Definition, DefinitionKind};
 use crate::bytes::{ByteReader, ByteWriter};
-use crate::file::FORMAT_VERSION;
+use crate::file::{FORMAT_BY_VALUE, FORMAT_VERSION};
 use crate::store::directory::StoredTable;
 use crate::table::Table;
 use inlay_types::{Error, Result};
@@ -279,7 +279,7 @@ impl Object {
             Self::Table(_) | Self::View(_) | Self::Sequence(_) | Self::Definition(_) => FORMAT_VERSION,
             Self::Index(index) => match index.kind {
                 IndexKind::Art => FORMAT_VERSION,
-                IndexKind::Bitmap => 3,
+                IndexKind::Bitmap => FORMAT_BY_VALUE,
             },
         }
     }

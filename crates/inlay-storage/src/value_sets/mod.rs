@@ -12,6 +12,7 @@
 
 mod chosen;
 mod condition;
+mod image;
 #[cfg(test)]
 mod tests;
 

@@ -232,3 +232,29 @@ fn conditions_say_what_rows_say() {
         assert!(!found.is_exact || places(&rows) == expected, "{condition:?} without {missing}");
     }
 }
+
+/// Images come back as they were; whatever a byte of one becomes, it is refused or says sets that hold.
+#[test]
+fn images_are_read_again_and_changed_ones_do_no_harm() {
+    let (mut random, budget) = (Random(3), MemoryBudget::unlimited());
+    for ty in types() {
+        for (distinct, nulls) in [(1, 0), (7, 3), (200, 0)] {
+            let values = column(&ty, 1_000, distinct, nulls, &mut random);
+            let segment = Segment::encode(&values, &budget).unwrap();
+            let sets = ValueSets::of(&segment, &budget).unwrap().unwrap();
+            let image = sets.to_bytes().unwrap();
+            let read = |image: &[u8]| ValueSets::from_bytes(&ty, image, 1_000, &budget);
+            assert_eq!(read(&image).unwrap().to_bytes().unwrap(), image, "{ty}");
+            assert!(ValueSets::from_bytes(&ty, &image, 999, &budget).is_err());
+            for _ in 0..300 {
+                let mut changed = image.clone();
+                let at = random.below(image.len() as u64) as usize;
+                changed[at] ^= 1 << random.below(8);
+                changed.truncate(image.len() - random.below(2) as usize * random.below(9) as usize);
+                let Ok(found) = read(&changed) else { continue };
+                let all: u32 = (0..found.len()).map(|number| found.set(number).count()).sum();
+                assert_eq!(all + found.nulls().count(), 1_000);
+            }
+        }
+    }
+}
