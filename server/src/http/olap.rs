@@ -98,7 +98,7 @@ fn carry_out(call: &Call, text: &str) -> Result<String> {
     let row = cursor.next_row(Some(&call.host))?;
     let value = row.as_ref().and_then(|row| row.values().first());
     match value {
-        Some(Value::Varchar(document)) => Ok(document.clone()),
+        Some(Value::Json(document)) => Ok(document.clone()),
         Some(_) | None => Err(Error::internal("olap_json gave no document")),
     }
 }
