@@ -125,7 +125,7 @@ def arguments() -> argparse.Namespace:
 def names(text: str) -> list[str]:
     """Engine names from `a,b`."""
     chosen = text.split(",")
-    known = [*engines.ALL, "pandas", "numpy", "sqlite", "csv", "hdf5", *protocol_suite.NAMES]
+    known = [*engines.ALL, "inlay_indexed", "pandas", "numpy", "sqlite", "csv", "hdf5", *protocol_suite.NAMES]
     unknown = sorted(set(chosen) - set(known))
     if unknown:
         raise argparse.ArgumentTypeError(f"unknown engine {unknown[0]}, choose from {', '.join(known)}")

@@ -15,6 +15,8 @@ from bench.machine import description
 if TYPE_CHECKING:
     from bench.cases import Measured, Suite
 
+# Ways to run Inlay: no peers of it.
+OWN = ("inlay", "inlay_indexed")
 NAMES = report.LABELS | {"sqlite": "SQLite", "pandas": "pandas", "numpy": "NumPy", "hdf5": "HDF5", "csv": "CSV"}
 
 
@@ -57,7 +59,7 @@ def to_best_peer(values: Mapping[str, Mapping[str, float]]) -> dict[str, tuple[f
     """By case: Inlay's time relative to the fastest peer's, and that peer."""
     found = {}
     for case, own in values.get("inlay", {}).items():
-        peers = [(times[case], name) for name, times in values.items() if name != "inlay" and case in times]
+        peers = [(times[case], name) for name, times in values.items() if name not in OWN and case in times]
         if peers:
             best, name = min(peers)
             found[case] = (max(own, 1e-7) / max(best, 1e-7), name)

@@ -19,6 +19,7 @@ RESULTS = ROOT / "bench" / "results"
 IMAGES = ROOT / "docs" / "images"
 COLORS = {
     "inlay": "#0b7a75",
+    "inlay_indexed": "#5fb3ad",
     "duckdb": "#e0b100",
     "hyper": "#5b6c9b",
     "polars": "#b0662a",
@@ -27,6 +28,7 @@ COLORS = {
 }
 LABELS = {
     "inlay": "Inlay",
+    "inlay_indexed": "Inlay, indexed",
     "duckdb": "DuckDB",
     "hyper": "HyPer",
     "polars": "Polars",

@@ -20,7 +20,7 @@ from bench.cases import Measured, Suite, timed
 from bench.engines import ALL, adapter_module
 from bench.estimates import Errors
 
-STRICT = ("inlay", "duckdb")
+STRICT = ("inlay", "inlay_indexed", "duckdb")
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from bench.cases import Suite
 from bench.data import files_of
+from bench.engines import ALL
 from bench.sql import Query, sql_suite
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ def suite(rows: int) -> Suite:
         name="olap" if rows == ROWS else f"olap-{rows}",
         title=f"Averages of {rows:,} listings by one to three columns, ordered",
         remarks="Tables in memory, result in the client.",
+        engines=("inlay", "inlay_indexed", *ALL[1:]),
         files=files_of(f"olap-{rows}", ("listings",), lambda: listings(rows)),
         queries={
             columns: Query(

@@ -23,6 +23,7 @@ DOCUMENTS_WITH_CODE = [
     ("docs/files.md", 6),
     ("docs/functions.md", 5),
     ("docs/guide/machine-learning.md", 7),
+    ("docs/olap.md", 2),
     ("docs/python.md", 5),
     ("docs/web.md", 3),
 ]

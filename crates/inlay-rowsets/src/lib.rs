@@ -18,4 +18,4 @@ pub mod places;
 mod search;
 
 pub use by_code::{ByCode, by_code};
-pub use places::Places;
+pub use places::{Marks, Places};

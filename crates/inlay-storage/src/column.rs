@@ -7,6 +7,7 @@
 //! - A column never changes. Versions of a table share it.
 //! - There is a segment in memory, or an object in the file, or both.
 
+use crate::file::ObjectKind;
 use crate::home::{Home, Stored};
 use crate::hyperloglog::HyperLogLog;
 use crate::predicate::{Prune, SegmentPredicate};
@@ -46,6 +47,10 @@ pub struct Column {
     /// The values as hosts were given them; see [`crate::resident`].
     forms: Mutex<KeptForms>,
     sets: Mutex<Sets>,
+    /// Sets in the file; as `stored`.
+    stored_sets: Mutex<Option<Stored>>,
+    /// Whether those could not be read: a checkpoint writes them anew.
+    has_damaged_sets: AtomicBool,
     /// How often sets were asked for that are not there.
     asked: AtomicU8,
 }
@@ -82,6 +87,8 @@ impl Column {
             ascends: OnceLock::new(),
             forms: Mutex::default(),
             sets: Mutex::default(),
+            stored_sets: Mutex::default(),
+            has_damaged_sets: AtomicBool::new(false),
             asked: AtomicU8::new(0),
         })
     }
@@ -99,6 +106,8 @@ impl Column {
             ascends: OnceLock::new(),
             forms: Mutex::default(),
             sets: Mutex::default(),
+            stored_sets: Mutex::default(),
+            has_damaged_sets: AtomicBool::new(false),
             asked: AtomicU8::new(0),
         })
     }
@@ -325,7 +334,10 @@ impl Column {
                 Sets::Unknown => *slot = Sets::Making,
             }
         }
-        let made = self.segment_to_scan().and_then(|segment| ValueSets::of(&segment, budget));
+        let made = match self.read_value_sets(budget) {
+            Ok(None) => self.segment_to_scan().and_then(|segment| ValueSets::of(&segment, budget)),
+            read => read,
+        };
         let mut slot = self.sets.lock();
         match made {
             Ok(made) => {
@@ -345,7 +357,7 @@ impl Column {
         if let Some(sets) = self.value_sets() {
             return Ok(Some(sets));
         }
-        if self.asked.fetch_add(1, Ordering::Relaxed) + 1 < ASKED_MIN {
+        if self.readable_sets().is_none() && self.asked.fetch_add(1, Ordering::Relaxed) + 1 < ASKED_MIN {
             return Ok(None);
         }
         self.asked.store(0, Ordering::Relaxed);
@@ -356,9 +368,101 @@ impl Column {
         }
     }
 
+    /// The sets that the file has, unless they could not be read.
+    fn readable_sets(&self) -> Option<Stored> {
+        if self.has_damaged_sets.load(Ordering::Acquire) { None } else { self.sets_in_file() }
+    }
+
+    /// The sets that the file has; `None` if it has none, or damaged ones: they are made anew.
+    fn read_value_sets(&self, budget: &MemoryBudget) -> Result<Option<ValueSets>> {
+        let Some(stored) = self.readable_sets() else { return Ok(None) };
+        let read = stored.object().read().and_then(|image| self.sets_of_image(&image, budget));
+        match read {
+            Err(Error::Corrupt { .. }) => {
+                self.has_damaged_sets.store(true, Ordering::Release);
+                Ok(None)
+            }
+            read => read.map(Some),
+        }
+    }
+
+    /// The sets of this column that an image says.
+    pub(crate) fn sets_of_image(&self, image: &[u8], budget: &MemoryBudget) -> Result<ValueSets> {
+        let sets = ValueSets::from_bytes(&self.meta.ty, image, self.meta.len, budget)?;
+        if sets.nulls().count() as usize != self.meta.null_count {
+            return Err(Error::corrupt("sets of another number of NULLs than the column has"));
+        }
+        Ok(sets)
+    }
+
+    /// Where the rows of each value are in the file, if they are.
+    pub(crate) fn sets_in_file(&self) -> Option<Stored> {
+        self.stored_sets.lock().clone()
+    }
+
+    /// Says that the file has them, or has them elsewhere now. Returns where they were.
+    pub(crate) fn put_sets_in_file(&self, stored: Stored) -> Option<Stored> {
+        self.stored_sets.lock().replace(stored)
+    }
+
+    /// Says that no directory will refer to the sets in the file any more. Returns where they were.
+    pub(crate) fn take_sets_in_file(&self) -> Option<Stored> {
+        self.has_damaged_sets.store(false, Ordering::Release);
+        self.stored_sets.lock().take()
+    }
+
+    /// Says that the column cannot have sets, as the file knows.
+    pub(crate) fn set_without_value_sets(&self) {
+        *self.sets.lock() = Sets::Never;
+    }
+
+    /// Whether it is known that it cannot.
+    pub(crate) fn is_without_value_sets(&self) -> bool {
+        matches!(*self.sets.lock(), Sets::Never)
+    }
+
+    /// Whether a checkpoint has something to do about the sets of a column that is wanted in an index by value, or is not.
+    pub(crate) fn has_sets_to_write(&self, is_wanted: bool) -> bool {
+        match (is_wanted, self.sets_in_file()) {
+            // What a checkpoint wrote that failed is there, and no directory knows it.
+            (true, Some(stored)) => !stored.is_referenced() || self.gives_up_sets(true),
+            (true, None) => self.stored().is_some() && self.value_sets_size().is_some(),
+            (false, stored) => stored.is_some(),
+        }
+    }
+
+    /// Whether a checkpoint is to give up the sets that the file has.
+    pub(crate) fn gives_up_sets(&self, is_wanted: bool) -> bool {
+        (!is_wanted || self.has_damaged_sets.load(Ordering::Acquire)) && self.sets_in_file().is_some()
+    }
+
+    /// Writes the rows of each value to the file, if they are there or can be made of what is in memory. Memory that is refused is
+    /// no failure: the row group is scanned.
+    pub(crate) fn persist_value_sets(self: &Arc<Self>, home: &Arc<Home>, table: u64) -> Result<()> {
+        // What lies in the directory itself is made again at once.
+        let is_small = self.stored().is_none();
+        if is_small
+            || self.sets_in_file().is_some()
+            || self.value_sets().is_none() && self.resident().is_none()
+        {
+            return Ok(());
+        }
+        let sets = match self.make_value_sets(home.budget()) {
+            Err(error) if matches!(error.root(), Error::OutOfMemory { .. }) => return Ok(()),
+            made => made?,
+        };
+        let Some(sets) = sets else { return Ok(()) };
+        let stored = home.store_as(ObjectKind::ValueSets, table, &sets.to_bytes()?)?;
+        self.put_sets_in_file(stored);
+        Ok(())
+    }
+
     /// Bytes of the rows of each value, if they are there.
     pub fn value_sets_size(&self) -> Option<u64> {
-        self.value_sets().map(|sets| sets.memory_size() as u64)
+        match &*self.sets.lock() {
+            Sets::Made(sets) => Some(sets.memory_size() as u64),
+            Sets::Unknown | Sets::Making | Sets::Never => None,
+        }
     }
 
     /// Forgets the rows of each value, which can be made again, unless somebody uses them. Returns the bytes given back.

@@ -57,25 +57,31 @@ impl Home {
         &self.budget
     }
 
-    /// Writes the image of a segment of a table once more, before block `limit`; `None` if there is no room.
+    /// Writes the image of a segment of a table, or of its sets, once more, before block `limit`; `None` if there is no room.
     pub(crate) fn store_below(
         self: &Arc<Self>,
+        kind: ObjectKind,
         table: u64,
         image: &[u8],
         limit: u64,
     ) -> Result<Option<Stored>> {
-        let ptr = self.file.write_object_below(ObjectKind::Segment, table, image, limit)?;
-        Ok(ptr.map(|ptr| Stored::new(self, ptr, false)))
+        let ptr = self.file.write_object_below(kind, table, image, limit)?;
+        Ok(ptr.map(|ptr| Stored::of_kind(self, kind, ptr, false)))
     }
 
     /// Writes the image of a segment of a table, which nothing refers to yet.
     pub(crate) fn store(self: &Arc<Self>, table: u64, image: &[u8]) -> Result<Stored> {
-        let ptr = self.file.write_held_object(ObjectKind::Segment, table, image)?;
-        Ok(Stored::new(self, ptr, false))
+        self.store_as(ObjectKind::Segment, table, image)
+    }
+
+    /// Writes an object of a table, which nothing refers to yet.
+    pub(crate) fn store_as(self: &Arc<Self>, kind: ObjectKind, table: u64, image: &[u8]) -> Result<Stored> {
+        let ptr = self.file.write_held_object(kind, table, image)?;
+        Ok(Stored::of_kind(self, kind, ptr, false))
     }
 }
 
-/// A segment in the file.
+/// A segment in the file, or the sets of one.
 #[derive(Clone, Debug)]
 pub(crate) struct Stored(Arc<Owned>);
 
@@ -89,7 +95,12 @@ struct Owned {
 
 impl Stored {
     pub fn new(home: &Arc<Home>, ptr: ObjectPtr, is_referenced: bool) -> Self {
-        let object = StoredObject { file: Arc::clone(&home.file), ptr, kind: ObjectKind::Segment };
+        Self::of_kind(home, ObjectKind::Segment, ptr, is_referenced)
+    }
+
+    /// An object of a kind.
+    pub fn of_kind(home: &Arc<Home>, kind: ObjectKind, ptr: ObjectPtr, is_referenced: bool) -> Self {
+        let object = StoredObject { file: Arc::clone(&home.file), ptr, kind };
         let home = Arc::clone(home);
         Self(Arc::new(Owned {
             home,

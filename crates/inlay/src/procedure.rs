@@ -1,5 +1,7 @@
 //! Procedures of CALL.
 
+mod olap_load;
+
 use crate::execute::Run;
 use crate::result::QueryResult;
 use crate::system;
@@ -12,12 +14,12 @@ use inlay_storage::store::{Recovered, Store};
 use inlay_types::{Batch, Error, LogicalType, Result, VECTOR_SIZE, Value, Vector};
 use std::sync::Arc;
 
-const PROCEDURES: &[&str] = &["tpch_dbgen", "tpcds_dbgen", "recover", "resident"];
+const PROCEDURES: &[&str] = &["tpch_dbgen", "tpcds_dbgen", "olap_load", "recover", "resident"];
 
 impl Run<'_> {
     /// Carries out `CALL name(args)`.
     pub(crate) fn call_procedure(
-        &self,
+        &mut self,
         name: &str,
         args: &[Value],
         named: &[(String, Value)],
@@ -26,10 +28,11 @@ impl Run<'_> {
     }
 }
 
-fn call(run: &Run<'_>, name: &str, args: &[Value], named: &[(String, Value)]) -> Result<QueryResult> {
+fn call(run: &mut Run<'_>, name: &str, args: &[Value], named: &[(String, Value)]) -> Result<QueryResult> {
     match name {
         "tpch_dbgen" | "dbgen" => tpch_dbgen(run, args, named),
         "tpcds_dbgen" | "dsdgen" => tpcds_dbgen(run, args, named),
+        "olap_load" => olap_load::olap_load(run, args, named),
         "recover" => recover(run, args, named),
         "resident" => resident(run, args, named),
         _ => Err(Error::UndefinedFunction {

@@ -2,7 +2,7 @@
 //!
 //! - `POST /query` runs the statements of its body; `GET /query?query=...` a query that changes nothing. [`query`] reads the request,
 //!   [`answer`] makes the body, a piece at a time, [`failure`] says what went wrong.
-//! - `POST /insert/{table}` puts the rows of its body into a table ([`insert`]). `GET /openapi.json` says all this to tools. Answers are compressed for
+//! - `POST /insert/{table}` puts the rows of its body into a table ([`insert`]). `GET /olap/{table}` calculates ([`olap`]). `GET /openapi.json` says all this to tools. Answers are compressed for
 //!   those that read that ([`compress`]).
 //! - `GET /` is the page ([`page`]); [`sessions`] last over several requests, and list what runs.
 //! - `GET /health`, `GET /metrics`.
@@ -15,6 +15,7 @@ mod compress;
 mod failure;
 mod files;
 mod insert;
+mod olap;
 mod page;
 mod query;
 mod sessions;
@@ -75,6 +76,7 @@ pub async fn serve(visitor: Visitor) {
     let app = Router::new()
         .route("/query", get(query::read).post(query::write))
         .route("/insert/{table}", post(insert::insert))
+        .route("/olap/{table}", get(olap::read))
         .route("/metrics", get(metrics))
         .route("/session", post(sessions::begin))
         .route("/session/{name}", delete(sessions::end))

@@ -266,7 +266,7 @@ fn tools_are_told_what_there_is() {
     let server = server();
     let answer = request(&server, "GET", "/openapi.json", &[], "");
     assert_eq!(answer.status, 200);
-    for wanted in ["\"/query\"", "\"/insert/{table}\"", env!("CARGO_PKG_VERSION")] {
+    for wanted in ["\"/query\"", "\"/insert/{table}\"", "\"/olap/{table}\"", env!("CARGO_PKG_VERSION")] {
         assert!(answer.text().contains(wanted), "{wanted}");
     }
     let path = std::env::temp_dir().join(format!("inlay-openapi-{}.json", std::process::id()));

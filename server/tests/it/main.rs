@@ -8,6 +8,7 @@ mod far;
 mod hostile;
 mod http;
 mod http_insert;
+mod http_olap;
 mod http_sessions;
 mod leaving;
 mod native;

@@ -911,6 +911,58 @@ class Connection(_Fetch):
         [(1,)]
         """
 
+    def olap(
+        self,
+        table: str,
+        by: str | Iterable[str] = (),
+        agg: str | None = None,
+        fact: str | None = None,
+        where: str | None = None,
+        nested: bool | None = None,
+    ) -> Any:
+        """
+        Calculate an aggregate of a fact by some columns.
+
+        Parameters
+        ----------
+        table
+            A table, as ``CALL olap_load`` makes it, or any other.
+        by
+            Columns to group by; answers call them without ``_txt``, ``_id`` and ``_date``.
+        agg
+            ``"avg"``, ``"sum"``, ``"min"``, ``"max"``, ``"median"``, ``"stddev"``, ``"count"`` or
+            ``"count_distinct"``; ``"avg"`` if there is a fact, the number of rows otherwise.
+        fact
+            A column, or an expression of several: ``"price_fact - cost_fact"``.
+        where
+            A condition.
+        nested
+            ``None``: a relation with a row for each group. ``True``: JSON that nests by the columns; ``False``: JSON
+            with an object for each group. It is the text that a server gives for ``GET /olap/table?by=...``.
+
+        Returns
+        -------
+        Relation or str
+            Groups in the order of the columns, NULL last.
+
+        Raises
+        ------
+        inlay.InvalidInputException
+            There is no such aggregate, or it needs a fact.
+        inlay.ProgrammingError
+            A table or column does not exist, or a text is no expression.
+
+        Examples
+        --------
+        >>> con = inlay.connect()
+        >>> rows = "(VALUES ('North', 4, 100), ('South', 3, 70)) t(region_txt, rooms, rent_fact)"
+        >>> _ = con.execute(f"CREATE TABLE flats AS FROM {rows}")
+        >>> con.olap("flats", by="region_txt", agg="avg", fact="rent_fact").fetchall()
+        [('North', 100.0), ('South', 70.0)]
+        >>> con.olap("flats", by=["region_txt", "rooms"], agg="max", fact="rent_fact", nested=True)
+        '{"region":[{"name":"North","rooms":[{"name":4,"max":100}]},{"name":"South","rooms":[{"name":3,"max":70}]}]}'
+        """
+
     def read_parquet(self, path_or_buffer: Any, binary_as_string: bool = False, **options: Any) -> Relation:
         """
         Make a relation of Parquet files, or of an open one.

@@ -73,6 +73,27 @@ def table_function(self: Connection, name: str, parameters: Any = None) -> Relat
     return Relation(self, f"SELECT * FROM {quote_path(name)}({', '.join(arguments)})")
 
 
+def olap(
+    self: Connection,
+    table: str,
+    by: str | Iterable[str] = (),
+    agg: str | None = None,
+    fact: str | None = None,
+    where: str | None = None,
+    nested: bool | None = None,
+) -> Any:
+    """Calculate an aggregate of a fact by some columns; see the stubs."""
+    columns = [by] if isinstance(by, str) else list(by)
+    given = {"agg": agg, "fact": fact, "condition": where}
+    arguments = [sql_of(table), f"by := {sql_of(columns)}"]
+    arguments += [f"{name} := {sql_of(value)}" for name, value in given.items() if value is not None]
+    if nested is None:
+        return Relation(self, f"SELECT * FROM olap({', '.join(arguments)})")
+    arguments.append(f"nested := {sql_of(bool(nested))}")
+    row = Relation(self, f"SELECT json FROM olap_json({', '.join(arguments)})").fetchone()
+    return str(row[0]) if row else ""
+
+
 #: What DuckDB's `read_csv` calls options that SQL calls otherwise.
 _CSV_OPTIONS = {
     "sep": "delim",
@@ -432,6 +453,7 @@ def install() -> None:
         "from_df": from_object,
         "from_arrow": from_object,
         "table_function": table_function,
+        "olap": olap,
         "read_csv": read_csv,
         "from_csv_auto": read_csv,
         "read_json": read_json,

@@ -5,24 +5,34 @@
 //! any other row group:  its rows, each once, as a scan gives them
 //! ```
 //! Whoever aggregates adds the numbers up. One column: the counts of its values, or of what is left of them behind the
-//! condition and the deleted rows. Several: depth first, a branch without rows is cut, and only while there are few groups, for
-//! many are counted faster by codes (docs/decisions/0035). Without columns it is one number.
+//! condition and the deleted rows. Several, if there are no groups: each for itself, the others NULL. If there are: depth first, a
+//! branch without rows is cut. Without columns it is one number. Whatever takes longer than to count codes is left to the scan,
+//! which many groups do (docs/decisions/0035).
 
 use super::table_scan::{Local as ScanLocal, TableScan, TableScanOptions};
 use crate::context::ExecContext;
 use crate::pipeline::{Flow, Morsel, Source};
-use inlay_rowsets::Places;
-use inlay_storage::value_sets::Condition;
+use inlay_rowsets::{Marks, Places};
+use inlay_storage::value_sets::{Condition, SetsOf};
 use inlay_storage::{RowGroup, ValueSets};
 use inlay_types::{Batch, Error, LogicalType, Result, VECTOR_SIZE, Value, Vector, VectorBuilder};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// So many groups of several columns are counted by sets; of more, the row group is scanned.
-const GROUPS_MAX: usize = 64;
-/// Row groups that one task counts.
-const TASK_GROUPS: usize = 16;
+/// What a condition may take by sets, as a share of the row group's rows; more is left to the scan.
+const EFFORT_SHARE: usize = 8;
+/// The values of one column are counted by sets if that takes so many operations for each row that the condition leaves: a scan
+/// gathers and looks up each.
+const EFFORT_PER_ROW: usize = 8;
+/// The groups of several columns if it takes one for so many rows: they are counted in arrays by codes.
+const ROWS_PER_EFFORT: usize = 2;
+/// What is little enough whatever there are for rows.
+const EFFORT_MIN: usize = 1_024;
+/// What it takes to give a group to whoever aggregates.
+const GROUP_EFFORT: usize = 64;
+/// Row groups that one task counts: some microseconds each.
+const TASK_GROUPS: usize = 64;
 
 /// What the planner says of it.
 pub struct SetCountsOptions {
@@ -34,7 +44,7 @@ pub struct SetCountsOptions {
     pub counted: Vec<usize>,
     /// Types of the columns.
     pub types: Vec<LogicalType>,
-    /// Whether somebody wants a row even if nothing is counted.
+    /// Whether there are no groups: then somebody wants a row even if nothing is counted, and each column counts for itself.
     pub is_total: bool,
 }
 
@@ -95,7 +105,7 @@ impl Source for SetCounts {
         }
         if options.is_total {
             let mut nothing = Counts::new(&options);
-            nothing.push(&vec![Value::Null; options.types.len()], 0)?;
+            nothing.push_total(0)?;
             made.push(nothing.finish());
         }
         made.retain(|batch| !batch.is_empty());
@@ -177,11 +187,28 @@ impl Counts {
         Ok(())
     }
 
-    /// The values of the only column, without NULL, and their rows.
-    fn append(&mut self, values: &Vector, rows: &[i64]) {
-        self.values.iter_mut().for_each(|builder| builder.append(values));
-        self.present.iter_mut().for_each(|(_, present)| present.extend_from_slice(rows));
-        self.rows.extend_from_slice(rows);
+    /// The values of the column at `place`, without NULL, and their rows. If there are others, these are NULL, and what counts rows
+    /// whatever is in them is told them by [`Counts::push_total`].
+    fn append(&mut self, place: usize, values: &Vector, rows: &[i64]) -> Result<()> {
+        let is_only = self.values.len() == 1;
+        let none = vec![0; rows.len()];
+        for (column, builder) in self.values.iter_mut().enumerate() {
+            if column == place {
+                builder.append(values);
+            } else {
+                rows.iter().try_for_each(|_| builder.push(&Value::Null))?;
+            }
+        }
+        for (column, present) in &mut self.present {
+            present.extend_from_slice(if *column == place { rows } else { &none });
+        }
+        self.rows.extend_from_slice(if is_only { rows } else { &none });
+        Ok(())
+    }
+
+    /// Rows that count whatever is in their columns.
+    fn push_total(&mut self, rows: i64) -> Result<()> {
+        self.push(&vec![Value::Null; self.values.len()], rows)
     }
 
     fn finish(self) -> Batch {
@@ -202,7 +229,7 @@ fn count(options: &SetCountsOptions, groups: &[Arc<RowGroup>]) -> Result<Part> {
     Ok((counts.finish(), is_left))
 }
 
-/// Adds the counts of a row group; `false` if sets do not give them.
+/// Adds the counts of a row group; `false` if sets do not give them, or not faster than a scan.
 fn count_group(options: &SetCountsOptions, group: &RowGroup, counts: &mut Counts) -> Result<bool> {
     let sets = |columns: &[usize]| -> Option<Vec<Arc<ValueSets>>> {
         columns.iter().map(|column| group.column(*column).value_sets()).collect()
@@ -216,33 +243,77 @@ fn count_group(options: &SetCountsOptions, group: &RowGroup, counts: &mut Counts
         (&options.condition, of_values.as_slice(), group.deleted())
         && let Some(sets) = of(*column)
     {
-        counts.push(&[], i64::from(sets.count_matching(predicate)?))?;
-        return Ok(true);
+        let chosen = sets.chosen(predicate)?;
+        if chosen.is_exact() {
+            counts.push(&[], i64::from(chosen.count()))?;
+        }
+        return Ok(chosen.is_exact());
     }
-    let all = group.len() as u32;
-    let found = options.condition.found(all, &of)?;
-    let Some(mut rows) = found.rows.filter(|_| found.is_exact) else { return Ok(false) };
-    if let Some(deleted) = group.deleted() {
-        rows = rows.and_not(&Places::from_words(deleted.words(), all))?;
-    }
+    let Some(rows) = counted_rows(options, group, &of)? else { return Ok(false) };
+    let all = rows.as_ref().map_or(group.len(), |rows| rows.count() as usize);
+    let of_all_values = || of_values.iter().map(|sets| values_effort(sets)).sum::<usize>();
     match of_values.as_slice() {
-        [] => counts.push(&[], i64::from(rows.count()))?,
-        [sets] => count_values(sets, &rows, counts)?,
-        several => {
-            let groups = several.iter().map(|sets| sets.len() + 1).fold(1usize, usize::saturating_mul);
-            if groups > GROUPS_MAX {
-                return Ok(false);
+        [] => counts.push(&[], all as i64)?,
+        [sets] if rows.is_none() || of_all_values() <= all * EFFORT_PER_ROW + EFFORT_MIN => {
+            count_values(sets, rows.as_ref(), 0, counts)?;
+        }
+        several if options.is_total && (rows.is_none() || of_all_values() <= all * EFFORT_PER_ROW) => {
+            for (place, sets) in several.iter().enumerate() {
+                count_values(sets, rows.as_ref(), place, counts)?;
             }
+            counts.push_total(all as i64)?;
+        }
+        several if groups_effort(several, group.len()) <= all / ROWS_PER_EFFORT + EFFORT_MIN => {
+            let rows = rows.unwrap_or_else(|| Marks::all(group.len() as u32));
             count_groups(several, &rows, &mut Vec::new(), counts)?;
         }
+        [_, ..] => return Ok(false),
     }
     Ok(true)
 }
 
-/// Counts of the values of one column in some rows.
-fn count_values(sets: &ValueSets, rows: &Places, counts: &mut Counts) -> Result<()> {
-    let is_all = rows.count() == rows.rows();
-    let count = |set: &Places| if is_all { Ok(set.count()) } else { set.count_and(rows) };
+/// The rows that count, where it is not all of them; `None` if sets do not say that quickly.
+#[expect(clippy::option_option, reason = "what is not known, and all rows")]
+fn counted_rows(
+    options: &SetCountsOptions,
+    group: &RowGroup,
+    of: SetsOf<'_>,
+) -> Result<Option<Option<Marks>>> {
+    let rows = group.len() as u32;
+    let is_open = matches!(&options.condition, Condition::All(parts) if parts.is_empty());
+    let mut left = None;
+    if !is_open {
+        let is_absent = options.condition.columns().iter().any(|column| group.column(*column).is_absent());
+        let effort_max = if is_absent { usize::MAX } else { (group.len() / EFFORT_SHARE).max(EFFORT_MIN) };
+        let found = options.condition.found(rows, of, effort_max)?;
+        let Some(found) = found.rows.filter(|_| found.is_exact) else { return Ok(None) };
+        left = Some(found);
+    }
+    if let Some(deleted) = group.deleted() {
+        left.get_or_insert_with(|| Marks::all(rows)).remove_words(deleted.words());
+    }
+    Ok(Some(left))
+}
+
+/// What it takes to count all values of a column.
+fn values_effort(sets: &ValueSets) -> usize {
+    (0..sets.len()).map(|number| sets.set(number).effort()).sum::<usize>() + sets.nulls().effort()
+}
+
+/// What it takes to count all combinations.
+fn groups_effort(sets: &[Arc<ValueSets>], rows: usize) -> usize {
+    let Some((first, others)) = sets.split_first() else { return GROUP_EFFORT };
+    let count = first.len() + 1;
+    // Below each value lies a copy of the marks.
+    let copy = if others.is_empty() { 0 } else { rows / 64 };
+    count
+        .saturating_mul(copy.saturating_add(groups_effort(others, rows)))
+        .saturating_add(values_effort(first))
+}
+
+/// Counts of the values of the column at `place` in some rows, or in all.
+fn count_values(sets: &ValueSets, rows: Option<&Marks>, place: usize, counts: &mut Counts) -> Result<()> {
+    let count = |set: &Places| rows.map_or(Ok(set.count()), |rows| rows.count_in(set));
     let (mut numbers, mut found) = (Vec::new(), Vec::new());
     for number in 0..sets.len() {
         let rows = count(sets.set(number))?;
@@ -251,15 +322,15 @@ fn count_values(sets: &ValueSets, rows: &Places, counts: &mut Counts) -> Result<
             found.push(i64::from(rows));
         }
     }
-    counts.append(&sets.values()?.take(&numbers), &found);
+    counts.append(place, &sets.values()?.take(&numbers), &found)?;
     let nulls = count(sets.nulls())?;
-    if nulls > 0 { counts.push(&[Value::Null], i64::from(nulls)) } else { Ok(()) }
+    if nulls > 0 && counts.values.len() == 1 { counts.push(&[Value::Null], i64::from(nulls)) } else { Ok(()) }
 }
 
 /// Counts of the combinations of values of several columns in some rows, which all have `known`.
 fn count_groups(
     sets: &[Arc<ValueSets>],
-    rows: &Places,
+    rows: &Marks,
     known: &mut Vec<Value>,
     counts: &mut Counts,
 ) -> Result<()> {
@@ -271,12 +342,13 @@ fn count_groups(
         };
         known.push(value);
         if others.is_empty() {
-            let count = set.count_and(rows)?;
+            let count = rows.count_in(set)?;
             if count > 0 {
                 counts.push(known, i64::from(count))?;
             }
         } else {
-            let rows = set.and(rows)?;
+            let mut rows = rows.clone();
+            rows.keep(set)?;
             if !rows.is_empty() {
                 count_groups(others, &rows, known, counts)?;
             }

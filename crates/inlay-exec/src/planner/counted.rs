@@ -7,7 +7,7 @@ use super::{Fragment, NodeNumber, Planner};
 use crate::expression::{Filter, Layout};
 use crate::operator::aggregate::{AggregateOptions, HashAggregate};
 use crate::operator::set_counts::{SetCounts, SetCountsOptions};
-use crate::operator::table_scan::{ByValue, ScanFilters, TableScanOptions, condition_of, split_filters};
+use crate::operator::table_scan::{ScanFilters, TableScanOptions, condition_of, split_filters};
 use inlay_catalog::TableEntry;
 use inlay_kernels::AggregateKind;
 use inlay_kernels::function::AggregateFunction;
@@ -135,7 +135,7 @@ impl Planner<'_> {
             dynamic_filters: Vec::new(),
             residual: Filter::compile(&shape.filters.residual, &Layout(residual_ids.clone()))?,
             residual_columns: residual_ids.iter().filter_map(|id| position(*id)).collect(),
-            by_value: ByValue::default(),
+            by_value: self.by_value(table, &shape.filters.residual, columns)?,
             groups: None,
         };
         let output = ids.chain(numbers).collect();

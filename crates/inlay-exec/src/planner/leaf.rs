@@ -108,7 +108,12 @@ impl Planner<'_> {
     }
 
     /// What indexes by value may decide of a scan.
-    fn by_value(&self, table: &TableEntry, residual: &[Expr], columns: &[ScanColumn]) -> Result<ByValue> {
+    pub(super) fn by_value(
+        &self,
+        table: &TableEntry,
+        residual: &[Expr],
+        columns: &[ScanColumn],
+    ) -> Result<ByValue> {
         if !self.context.by_value {
             return Ok(ByValue::default());
         }

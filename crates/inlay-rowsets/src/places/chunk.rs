@@ -1,10 +1,14 @@
 //! The set of up to 65,536 places, in one of three forms: whichever is smallest, so that equal sets look alike.
 
+use super::combine::gaps;
 use super::words;
 use inlay_types::multiversion;
 
 /// Places of a chunk.
 pub(super) const CHUNK: usize = 1 << 16;
+
+/// Words that are combined in the time that one place of a list takes.
+const WORDS_AT_ONCE: usize = 4;
 
 /// Part of a set. The number of places that it is about is the owner's.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -201,6 +205,52 @@ impl Chunk {
                 .iter()
                 .for_each(|run| words::over_range(run.first, run.last, |at, mask| words[at] &= !mask)),
             Self::Bits { words: own, .. } => words::and_not(words, own),
+        }
+    }
+
+    /// Clears the bits of all other places.
+    pub fn keep_in(&self, words: &mut [u64]) {
+        match self {
+            Self::List(places) => {
+                // Without a branch for each place.
+                let mut kept = [0u64; CHUNK / 64];
+                for &place in places {
+                    let at = usize::from(place) / 64;
+                    kept[at] |= words[at] & 1 << (place % 64);
+                }
+                words.copy_from_slice(&kept[..words.len()]);
+            }
+            Self::Runs(runs) => gaps(runs, words.len() * 64)
+                .iter()
+                .for_each(|gap| words::over_range(gap.first, gap.last, |at, mask| words[at] &= !mask)),
+            Self::Bits { words: own, .. } => words::and(words, own),
+        }
+    }
+
+    /// How many of the places have their bits set.
+    pub fn count_in(&self, words: &[u64]) -> u32 {
+        match self {
+            Self::List(places) => places.iter().map(|place| u32::from(words::is_set(words, *place))).sum(),
+            Self::Runs(runs) => {
+                let mut count = 0;
+                for run in runs {
+                    words::over_range(run.first, run.last, |at, mask| {
+                        count += (words[at] & mask).count_ones()
+                    });
+                }
+                count
+            }
+            Self::Bits { words: own, .. } => words::count_and(words, own),
+        }
+    }
+
+    /// See [`super::Places::effort`].
+    pub fn effort(&self) -> usize {
+        match self {
+            Self::List(places) => places.len(),
+            // Long runs are words, too.
+            Self::Runs(runs) => 4 * runs.len() + self.count() as usize / (64 * WORDS_AT_ONCE),
+            Self::Bits { words, .. } => words.len() / WORDS_AT_ONCE,
         }
     }
 

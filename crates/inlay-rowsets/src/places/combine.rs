@@ -281,7 +281,7 @@ fn merged_runs(left: &[Run], right: &[Run]) -> Vec<Run> {
 }
 
 /// What lies between runs.
-fn gaps(runs: &[Run], rows: usize) -> Vec<Run> {
+pub(super) fn gaps(runs: &[Run], rows: usize) -> Vec<Run> {
     let mut out = Vec::with_capacity(runs.len() + 1);
     let mut next = 0usize;
     for run in runs {

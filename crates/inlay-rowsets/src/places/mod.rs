@@ -16,9 +16,12 @@
 mod chunk;
 mod combine;
 mod image;
+mod marks;
 #[cfg(test)]
 pub(crate) mod tests;
 mod words;
+
+pub use marks::Marks;
 
 use chunk::{CHUNK, Chunk, words_of};
 use inlay_types::{Error, Result};
@@ -214,6 +217,11 @@ impl Places {
             chunk.set_in(words);
         }
         Ok(())
+    }
+
+    /// What it takes to go through the set, about: an operation for each place of a list, or for some words.
+    pub fn effort(&self) -> usize {
+        self.chunks.iter().map(Chunk::effort).sum()
     }
 
     /// Bytes in memory.

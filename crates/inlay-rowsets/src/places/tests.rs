@@ -264,3 +264,43 @@ fn damaged_images_are_errors_or_other_sets() {
         }
     }
 }
+
+#[test]
+fn marks_change_as_sets_combine() {
+    for rows in [1, 100, 65_535, 131_072] {
+        let shapes = shapes(rows);
+        let sets: Vec<(String, Places)> = shapes
+            .into_iter()
+            .map(|(name, places)| (name, Places::from_sorted(&places, rows).unwrap()))
+            .collect();
+        let marked = |marks: &Marks| {
+            let mut places = Vec::new();
+            marks.write_to(&mut places);
+            assert_eq!(marks.count() as usize, places.len());
+            assert_eq!(marks.is_empty(), places.is_empty());
+            assert!(places.iter().all(|place| marks.contains(*place)));
+            Places::from_sorted(&places, rows).unwrap()
+        };
+        assert_eq!(marked(&Marks::all(rows)), Places::all(rows));
+        for (left_name, left) in &sets {
+            let mut of_left = Marks::none(rows);
+            of_left.add(left).unwrap();
+            assert_eq!(marked(&of_left), *left, "{left_name} of {rows}");
+            let changed = |change: &dyn Fn(&mut Marks)| {
+                let mut marks = of_left.clone();
+                change(&mut marks);
+                marked(&marks)
+            };
+            assert_eq!(changed(&Marks::invert), left.not());
+            for (name, right) in &sets {
+                let what = format!("{left_name} and {name} of {rows}");
+                assert_eq!(changed(&|marks| marks.add(right).unwrap()), left.or(right).unwrap(), "{what}");
+                assert_eq!(changed(&|marks| marks.keep(right).unwrap()), left.and(right).unwrap(), "{what}");
+                let removed = left.and_not(right).unwrap();
+                assert_eq!(changed(&|marks| marks.remove(right).unwrap()), removed, "{what}");
+                assert_eq!(of_left.count_in(right).unwrap(), left.count_and(right).unwrap(), "{what}");
+            }
+        }
+        assert!(Marks::none(rows).add(&Places::none(rows + 1)).is_err());
+    }
+}

@@ -53,6 +53,7 @@ mod named_types;
 mod nested;
 mod object;
 mod objects;
+mod olap;
 mod once;
 mod pivot;
 mod quantile;

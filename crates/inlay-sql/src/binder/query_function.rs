@@ -1,6 +1,7 @@
-//! `query('SELECT ...')` and `query_table('name')` in FROM: queries and tables whose text is an argument.
+//! `query('SELECT ...')`, `query_table('name')` and [`super::olap`] in FROM: queries and tables whose text is an argument, or made of some.
 
 use super::object::object_name_of;
+use super::olap::Calculation;
 use super::{Binder, Bound, VIEW_DEPTH_MAX};
 use crate::parser::ast::{FunctionCall, StatementKind};
 use crate::parser::parse_statements;
@@ -9,7 +10,7 @@ use std::sync::Arc;
 
 /// Whether a function in FROM takes the text of a query or the name of a table.
 pub(super) fn is_query_function(name: &str) -> bool {
-    matches!(name, "query" | "query_table" | "seq_scan")
+    matches!(name, "query" | "query_table" | "seq_scan" | "olap" | "olap_json")
 }
 
 impl Binder<'_> {
@@ -21,6 +22,8 @@ impl Binder<'_> {
             ("query", [Value::Varchar(text)], []) => Ok(text.clone()),
             ("query_table" | "seq_scan", [tables], []) => text_of_tables(tables, false),
             ("query_table", [tables, Value::Boolean(by_name)], []) => text_of_tables(tables, *by_name),
+            ("olap", args, named) => Calculation::of(name, args, named).map(|asked| asked.rows()),
+            ("olap_json", args, named) => Calculation::of(name, args, named).map(|asked| asked.document()),
             ("query", ..) => Err(wrong("query takes the text of a query: query('SELECT 1')")),
             _ => Err(wrong("query_table takes a name or a list of names, and whether columns meet by name")),
         };
@@ -53,11 +56,7 @@ impl Binder<'_> {
 /// All rows of tables, one after the other.
 fn text_of_tables(tables: &Value, by_name: bool) -> Result<String> {
     let of_table = |name: &Value| match name {
-        Value::Varchar(name) => {
-            let parts = object_name_of(name, Default::default()).parts;
-            let parts = parts.into_iter().map(|part| format!("\"{}\"", part.value.replace('"', "\"\"")));
-            Ok(format!("FROM {}", parts.collect::<Vec<_>>().join(".")))
-        }
+        Value::Varchar(name) => Ok(format!("FROM {}", path_as_sql(name))),
         other => Err(Error::invalid_argument(format!("query_table takes names of tables, not {other}"))),
     };
     let tables = match tables {
@@ -68,6 +67,13 @@ fn text_of_tables(tables: &Value, by_name: bool) -> Result<String> {
         return Err(Error::invalid_argument("query_table needs at least one table"));
     }
     Ok(tables.join(if by_name { " UNION ALL BY NAME " } else { " UNION ALL " }))
+}
+
+/// The name of a table as a program gives it, as SQL.
+pub(super) fn path_as_sql(name: &str) -> String {
+    let parts = object_name_of(name, Default::default()).parts;
+    let parts = parts.into_iter().map(|part| format!("\"{}\"", part.value.replace('"', "\"\"")));
+    parts.collect::<Vec<_>>().join(".")
 }
 
 fn wrong(message: &str) -> Error {

@@ -18,7 +18,7 @@ pub(super) const HEADERS_SIZE: usize = 2 * BLOCK_SIZE as usize;
 /// The format that is written, unless the database has something that came later. Older ones are read, and a file that is
 /// opened for writing gets this one.
 pub const FORMAT_VERSION: u32 = 2;
-/// As [`FORMAT_VERSION`], with bitmap indexes.
+/// As [`FORMAT_VERSION`], with bitmap indexes, and sets of their columns.
 pub const FORMAT_VERSION_BITMAP: u32 = 3;
 /// As [`FORMAT_VERSION_BITMAP`], with structs that are stored by their fields.
 pub const FORMAT_VERSION_FIELDS: u32 = 4;

@@ -37,6 +37,8 @@ pub enum ObjectKind {
     Deletions = 7,
     /// Values too large for where they belong.
     Overflow = 8,
+    /// The rows of each value of one column of one row group.
+    ValueSets = 9,
 }
 
 impl ObjectKind {
@@ -51,6 +53,7 @@ impl ObjectKind {
             6 => Self::Statistics,
             7 => Self::Deletions,
             8 => Self::Overflow,
+            9 => Self::ValueSets,
             _ => return None,
         })
     }
@@ -67,6 +70,7 @@ impl fmt::Display for ObjectKind {
             Self::Statistics => "statistics",
             Self::Deletions => "deletions",
             Self::Overflow => "overflow",
+            Self::ValueSets => "value sets",
         })
     }
 }

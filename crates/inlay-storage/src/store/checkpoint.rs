@@ -15,7 +15,9 @@ use super::directory::{StoredTable, TableWrites, write_table};
 use super::object::{Object, ObjectId, TableSlot};
 use super::state::State;
 use crate::bytes::{ByteReader, ByteWriter};
-use crate::file::{FORMAT_VERSION, LogMark, ObjectKind, ObjectPtr, Root, StoredObject};
+use crate::file::{
+    FORMAT_VERSION, FORMAT_VERSION_BITMAP, LogMark, ObjectKind, ObjectPtr, Root, StoredObject,
+};
 use crate::home::{Home, Stored};
 use crate::io::Leads;
 use crate::table::{IndexHandle, Table, object_ptr};
@@ -23,6 +25,8 @@ use inlay_types::{Error, Result};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+#[cfg(test)]
+mod sets_tests;
 #[cfg(test)]
 mod tests;
 
@@ -50,14 +54,35 @@ pub(super) struct InFile {
 impl InFile {
     /// Whether the file has this version, and all of its indexes as they are. A checkpoint that failed after it had written
     /// an index leaves a directory that refers to pages which are about to be given back.
-    fn is_up_to_date(&self, slot: &Arc<TableSlot>, unpublished: &TableWrites) -> bool {
+    fn is_up_to_date(&self, slot: &Arc<TableSlot>, by_value: &[usize], unpublished: &TableWrites) -> bool {
         let has_new_index = |table: &Arc<Table>| {
             let is_new = |handle: &Arc<IndexHandle>| !handle.is_published() || unpublished.has_index(handle);
             table.index_handles().iter().any(is_new)
         };
         Arc::ptr_eq(&self.slot, slot)
             && !slot.loaded().is_some_and(has_new_index)
+            && !self.has_sets_to_write(by_value)
             && !self.can_get_statistics()
+    }
+
+    /// Whether the file is to have other sets of its values, where these columns are to have some.
+    fn has_sets_to_write(&self, by_value: &[usize]) -> bool {
+        self.slot.loaded().is_some_and(|table| table.has_value_sets_to_write(by_value))
+    }
+
+    /// The version of the format that the directory needs, in a file whose header says `now`.
+    fn format(&self, now: u32) -> u32 {
+        match self.slot.loaded() {
+            Some(table) if table.has_value_sets_in_file() => FORMAT_VERSION_BITMAP,
+            Some(_) => FORMAT_VERSION,
+            // Nobody has looked.
+            None => now,
+        }
+    }
+
+    /// Whether there is something to write although nothing was changed.
+    fn lacks_something(&self, by_value: &[usize]) -> bool {
+        self.can_get_statistics() || self.has_sets_to_write(by_value)
     }
 
     /// Whether the file has no statistics of the table, and they could be made. A table that was not read since the file
@@ -93,13 +118,15 @@ impl InFile {
     }
 }
 
+/// What the file has of the columns of a table: segments, and the sets of their values.
 pub(super) fn columns_in_file(table: &Table) -> impl Iterator<Item = Stored> {
     let snapshot = table.snapshot();
     let columns: Vec<Stored> = snapshot
         .row_groups()
         .iter()
         .flat_map(|group| group.columns())
-        .filter_map(|column| column.stored())
+        .flat_map(|column| [column.stored(), column.sets_in_file()])
+        .flatten()
         .collect();
     columns.into_iter()
 }
@@ -172,7 +199,13 @@ impl Store {
         };
         let file = durable.home.file();
         let is_old = file.format() < FORMAT_VERSION || file.wants_format();
-        if state.lsn != done.lsn || is_old || done.tables.values().any(InFile::can_get_statistics) {
+        let lacks =
+            |(id, in_file): (&ObjectId, &InFile)| in_file.lacks_something(&state.columns_by_value(*id));
+        if state.lsn != done.lsn
+            || is_old
+            || done.tables.iter().any(lacks)
+            || !done.unpublished.without_sets.is_empty()
+        {
             if let Err(error) = self.make_durable(Arc::clone(&state)) {
                 let mut commits = self.commits.lock();
                 self.retreat(&mut commits)?;
@@ -246,7 +279,11 @@ impl Store {
         let mut tables = HashMap::new();
         for object in state.objects() {
             let Object::Table(slot) = object else { continue };
-            let known = done.tables.get(&object.id()).filter(|known| known.is_up_to_date(slot, writes));
+            let by_value = state.columns_by_value(object.id());
+            let refers_to_lost_sets = writes.without_sets.contains(&object.id());
+            let is_up_to_date =
+                |known: &&InFile| !refers_to_lost_sets && known.is_up_to_date(slot, &by_value, writes);
+            let known = done.tables.get(&object.id()).filter(is_up_to_date);
             let known = known.filter(|_| !is_old && !rewrite.contains(&object.id()));
             let in_file = match known {
                 Some(known) => InFile {
@@ -255,7 +292,7 @@ impl Store {
                     statistics: known.statistics.clone(),
                 },
                 None => {
-                    let [directory, statistics] = write_table(home, &*slot.table()?, writes)?;
+                    let [directory, statistics] = write_table(home, &*slot.table()?, &by_value, writes)?;
                     written.objects.extend([Arc::clone(&directory), Arc::clone(&statistics)]);
                     InFile { slot: Arc::clone(slot), directory, statistics: Some(statistics) }
                 }
@@ -270,8 +307,10 @@ impl Store {
         let of_root =
             || tables.values().filter_map(|in_file| in_file.slot.loaded()).flat_map(|t| columns_in_file(t));
         of_root().for_each(|stored| stored.unhold());
+        let of_tables = tables.values().map(|in_file| in_file.format(home.file().format()));
+        let format = of_tables.fold(state.format(home.file().format()), u32::max);
         home.file()
-            .publish_with_log(root, state.format(home.file().format()), retired, &|| {
+            .publish_with_log(root, format, retired, &|| {
                 // A copy that is written into another file has no log.
                 let durable = self.durable.as_ref().filter(|durable| Arc::ptr_eq(&durable.home, home));
                 durable.map_or(Ok(LogMark::default()), |durable| durable.log_mark_at(root.lsn))

@@ -1,8 +1,9 @@
 //! The directory of a table in the file: its schema, row groups and statistics, and where its segments are.
 //!
 //! ```text
-//! directory: version u8 = 1 | schema | next row id | statistics ptr | row group count | row groups
-//!            | index count | indexes
+//! directory: version u8 = 1, or 2 | schema | next row id | statistics ptr | row group count | row groups
+//!            | index count | indexes | version 2: count of columns with sets, each: position, of each row group
+//!              0 nothing | 1 ptr of its sets | 2 it can have none
 //! row group: first row id | rows | sealed | deletions | a column per column of the schema
 //! deletions: 0 none | 1 count, distances of deleted rows | 2 words of a bitmap
 //! column: meta (rows, NULLs, zone map) | 0, image | 1, ptr
@@ -15,17 +16,24 @@
 use super::log::{read_batch, read_column, write_batch, write_column};
 use crate::bytes::{ByteReader, ByteWriter, read_of_format};
 use crate::file::{ObjectKind, ObjectPtr, StoredObject};
-use crate::home::Home;
+use crate::home::{Home, Stored};
 use crate::hyperloglog::HyperLogLog;
 use crate::interrupted::check_interrupt;
 use crate::row_group::{ROW_GROUP_SIZE, RowGroup};
 use crate::schema::TableSchema;
 use crate::statistics::StoredStatistics;
-use crate::table::{IndexHandle, Table, object_ptr};
+use crate::table::{IndexHandle, Table, TableSnapshot, object_ptr};
 use inlay_types::{Bitmap, Error, Result};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 const VERSION: u8 = 1;
+/// With the sets of indexes by value; the header says format 3, for only tables with such an index have it.
+const VERSION_WITH_SETS: u8 = 2;
+/// What a directory says of the sets of a column of a row group.
+const NO_SETS: u8 = 0;
+const SETS: u8 = 1;
+const WITHOUT_SETS: u8 = 2;
 /// Images up to this size lie in the directory.
 pub(super) const INLINE_MAX: usize = 512;
 
@@ -88,10 +96,11 @@ impl StoredTable {
     }
 
     fn parts_from(&self, id: u64, from: &mut ByteReader<'_>) -> Result<Parts> {
-        match from.u8()? {
-            VERSION => {}
+        let has_sets = match from.u8()? {
+            VERSION => false,
+            VERSION_WITH_SETS => true,
             other => return Err(Error::corrupt(format!("version {other}"))),
-        }
+        };
         let schema = Arc::new(TableSchema::read(from)?);
         let next_row_id = from.i64()?;
         let statistics = ObjectPtr::read(from)?;
@@ -108,8 +117,38 @@ impl StoredTable {
         for _ in 0..from.count_of(1 + ObjectPtr::SIZE)? {
             indexes.push(self.read_index(id, from, &schema)?);
         }
+        if has_sets {
+            self.read_sets(from, &groups)?;
+        }
         from.expect_end()?;
         Ok(Parts { schema, next_row_id, statistics, groups, indexes })
+    }
+
+    /// Tells columns of the sets that the file has of them.
+    fn read_sets(&self, from: &mut ByteReader<'_>, groups: &[Arc<RowGroup>]) -> Result<()> {
+        for _ in 0..from.count_of(1)? {
+            let position = from.count()?;
+            for group in groups {
+                let Some(column) = group.columns().get(position) else {
+                    return Err(Error::corrupt(format!("sets of column {position}")));
+                };
+                match from.u8()? {
+                    NO_SETS => {}
+                    SETS => {
+                        let ptr = ObjectPtr::read(from)?;
+                        let stored = Stored::of_kind(&self.home, ObjectKind::ValueSets, ptr, true);
+                        if ptr.is_none() || column.put_sets_in_file(stored).is_some() {
+                            return Err(Error::corrupt(format!(
+                                "sets of column {position} twice, or nowhere"
+                            )));
+                        }
+                    }
+                    WITHOUT_SETS => column.set_without_value_sets(),
+                    other => return Err(Error::corrupt(format!("sets of kind {other}"))),
+                }
+            }
+        }
+        Ok(())
     }
 
     fn read_index(
@@ -167,6 +206,8 @@ pub(super) struct TableWrites {
     pub unused: Vec<Arc<StoredObject>>,
     /// Indexes that were written.
     pub indexes: Vec<Arc<IndexHandle>>,
+    /// Tables whose directories refer to sets of values that are among the unused objects.
+    pub without_sets: HashSet<u64>,
 }
 
 impl TableWrites {
@@ -190,10 +231,11 @@ impl TableWrites {
     }
 }
 
-/// Writes what is not in the file yet of a table, and its directory. Returns the objects of directory and statistics.
+/// Writes what is not in the file yet of a table, of which indexes by value are on some columns, and its directory. Returns the objects of directory and statistics.
 pub(super) fn write_table(
     home: &Arc<Home>,
     table: &Table,
+    by_value: &[usize],
     writes: &mut TableWrites,
 ) -> Result<[Arc<StoredObject>; 2]> {
     table.build_indexes()?;
@@ -210,10 +252,13 @@ pub(super) fn write_table(
         check_interrupt()?;
         column.persist_above(home, table.id(), INLINE_MAX)?;
     }
+    write_sets(home, (table, &snapshot), by_value, writes)?;
+    // Without any, earlier versions can read it.
+    let by_value = if table.has_value_sets_in_file() { by_value } else { &[] };
     let statistics = table.statistics_to_store(&snapshot)?;
     let statistics = home.write(ObjectKind::Statistics, table.id(), &write_statistics(&statistics))?;
     let mut out = ByteWriter::new();
-    out.u8(VERSION);
+    out.u8(if by_value.is_empty() { VERSION } else { VERSION_WITH_SETS });
     table.schema().write(&mut out);
     out.i64(table.next_row_id());
     statistics.ptr.write(&mut out);
@@ -233,9 +278,53 @@ pub(super) fn write_table(
         handle.columns().iter().for_each(|column| out.count(*column));
         root.write(&mut out);
     }
+    if !by_value.is_empty() {
+        refer_to_sets(by_value, &snapshot, &mut out);
+    }
     let directory = home.write(ObjectKind::Directory, table.id(), out.as_bytes());
     let directory = directory.inspect_err(|_| home.file().discard(statistics.ptr))?;
     Ok([directory, statistics])
+}
+
+/// Writes the sets of columns that an index by value is on, and gives up those of others.
+fn write_sets(
+    home: &Arc<Home>,
+    (table, snapshot): (&Table, &TableSnapshot),
+    by_value: &[usize],
+    writes: &mut TableWrites,
+) -> Result<()> {
+    for group in snapshot.row_groups() {
+        for (place, column) in group.columns().iter().enumerate() {
+            check_interrupt()?;
+            let is_wanted = by_value.contains(&place);
+            if column.gives_up_sets(is_wanted)
+                && let Some(old) = column.take_sets_in_file().filter(Stored::is_referenced)
+            {
+                writes.unused.push(Arc::clone(old.object()));
+                writes.without_sets.insert(table.id());
+            }
+            if is_wanted && group.is_sealed() {
+                column.persist_value_sets(home, table.id())?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn refer_to_sets(by_value: &[usize], snapshot: &TableSnapshot, out: &mut ByteWriter) {
+    out.count(by_value.len());
+    for place in by_value {
+        out.count(*place);
+        for column in snapshot.row_groups().iter().map(|group| group.column(*place)) {
+            match column.sets_in_file() {
+                Some(stored) => {
+                    out.u8(SETS);
+                    stored.ptr().write(out);
+                }
+                None => out.u8(if column.is_without_value_sets() { WITHOUT_SETS } else { NO_SETS }),
+            }
+        }
+    }
 }
 
 fn write_deletions(deleted: Option<&Bitmap>, len: usize, out: &mut ByteWriter) {

@@ -119,6 +119,15 @@ impl State {
         found
     }
 
+    /// The columns of a table that indexes by value are on, ascending.
+    pub(crate) fn columns_by_value(&self, table: ObjectId) -> Vec<usize> {
+        let of_kind = self.indexes_of(table).filter(|index| index.kind == IndexKind::Bitmap);
+        let mut columns: Vec<usize> = of_kind.flat_map(|index| index.columns.iter().copied()).collect();
+        columns.sort_unstable();
+        columns.dedup();
+        columns
+    }
+
     /// All objects, in no order.
     pub fn objects(&self) -> impl Iterator<Item = &Object> {
         self.objects.values()

@@ -64,6 +64,23 @@ impl Table {
         .with_hint("USING art finds rows by such values"))
     }
 
+    /// Whether the file has sets of some column.
+    pub(crate) fn has_value_sets_in_file(&self) -> bool {
+        let snapshot = self.snapshot();
+        let mut columns = snapshot.row_groups().iter().flat_map(|group| group.columns());
+        columns.any(|column| column.sets_in_file().is_some())
+    }
+
+    /// Whether the file is to have other sets than it has, where these columns are to have some.
+    pub(crate) fn has_value_sets_to_write(&self, wanted: &[usize]) -> bool {
+        let snapshot = self.snapshot();
+        let mut groups = snapshot.row_groups().iter().filter(|group| group.is_sealed());
+        groups.any(|group| {
+            let columns = group.columns().iter().enumerate();
+            columns.into_iter().any(|(place, column)| column.has_sets_to_write(wanted.contains(&place)))
+        })
+    }
+
     /// Makes the sets of columns that are not there yet, as far as memory goes.
     pub fn build_value_sets(&self, columns: &[usize]) -> Result<()> {
         let snapshot = self.snapshot();

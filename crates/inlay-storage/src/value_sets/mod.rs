@@ -10,13 +10,15 @@
 //! - Each row is in exactly one of `sets` and `nulls`, and no set is empty.
 //! - A predicate is evaluated on `values` by what evaluates it on rows, so both say the same.
 
+mod chosen;
 mod condition;
+mod image;
 #[cfg(test)]
 mod tests;
 
-pub use condition::{Condition, Found};
+pub use chosen::Chosen;
+pub use condition::{Condition, Found, SetsOf};
 
-use crate::predicate::SegmentPredicate;
 use crate::segment::Segment;
 use inlay_rowsets::{Places, by_code};
 use inlay_types::{Error, LogicalType, MemoryBudget, Reservation, Result, Value, Vector};
@@ -91,77 +93,6 @@ impl ValueSets {
     /// Bytes that are reserved for it.
     pub fn reserved_bytes(&self) -> u64 {
         self.reservation.bytes() + self.values.reserved_bytes()
-    }
-
-    /// How many rows satisfy a predicate.
-    pub fn count_matching(&self, predicate: &SegmentPredicate) -> Result<u32> {
-        match predicate {
-            SegmentPredicate::IsNull => Ok(self.nulls.count()),
-            SegmentPredicate::IsNotNull => Ok(self.rows() - self.nulls.count()),
-            other => {
-                let chosen = self.chosen(other)?;
-                Ok(self.sets.iter().zip(chosen).filter(|(_, is_in)| *is_in).map(|(set, _)| set.count()).sum())
-            }
-        }
-    }
-
-    /// As [`ValueSets::matching`], if at most so many bytes of sets have to be looked at for it.
-    pub fn matching_within(&self, predicate: &SegmentPredicate, bytes_max: usize) -> Result<Option<Places>> {
-        match predicate {
-            SegmentPredicate::IsNull => {
-                Ok((self.nulls.memory_size() <= bytes_max).then(|| self.nulls.clone()))
-            }
-            SegmentPredicate::IsNotNull => {
-                Ok((self.nulls.memory_size() <= bytes_max).then(|| self.nulls.not()))
-            }
-            other => {
-                let chosen = self.chosen(other)?;
-                let (united, is_complement) = self.to_unite(&chosen);
-                let bytes: usize = united.iter().map(|set| set.memory_size()).sum();
-                if bytes > bytes_max {
-                    return Ok(None);
-                }
-                let rows = Places::any_of(&united, self.rows())?;
-                Ok(Some(if is_complement { rows.not() } else { rows }))
-            }
-        }
-    }
-
-    /// The rows that satisfy a predicate. NULL satisfies IS NULL alone.
-    pub fn matching(&self, predicate: &SegmentPredicate) -> Result<Places> {
-        match predicate {
-            SegmentPredicate::IsNull => Ok(self.nulls.clone()),
-            SegmentPredicate::IsNotNull => Ok(self.nulls.not()),
-            other => self.rows_with(&self.chosen(other)?),
-        }
-    }
-
-    /// Which values satisfy a predicate.
-    fn chosen(&self, predicate: &SegmentPredicate) -> Result<Vec<bool>> {
-        if self.sets.is_empty() {
-            return Ok(Vec::new());
-        }
-        let mut numbers = Vec::new();
-        self.values.filter(predicate, 0..self.values.len(), None, &mut numbers)?;
-        let mut chosen = vec![false; self.sets.len()];
-        numbers.iter().for_each(|number| chosen[*number as usize] = true);
-        Ok(chosen)
-    }
-
-    /// The rows of the chosen values.
-    fn rows_with(&self, chosen: &[bool]) -> Result<Places> {
-        let (united, is_complement) = self.to_unite(chosen);
-        let rows = Places::any_of(&united, self.rows())?;
-        Ok(if is_complement { rows.not() } else { rows })
-    }
-
-    /// Which sets give the rows of the chosen values: theirs, or those of the others and of NULL, whichever are fewer rows. Also
-    /// whether it is the others.
-    fn to_unite(&self, chosen: &[bool]) -> (Vec<&Places>, bool) {
-        let parts = || chosen.iter().copied().zip(&self.sets).chain([(false, &self.nulls)]);
-        let count: u64 = parts().filter(|(is_in, _)| *is_in).map(|(_, set)| u64::from(set.count())).sum();
-        let wanted = count <= u64::from(self.rows()) / 2;
-        (parts().filter(|(is_in, _)| *is_in == wanted).map(|(_, set)| set).collect(), !wanted)
     }
 }
 

@@ -1,6 +1,7 @@
 use super::*;
 use crate::Cmp;
-use crate::predicate::VectorPredicate;
+use crate::predicate::{SegmentPredicate, VectorPredicate};
+use inlay_rowsets::Marks;
 use inlay_types::{LogicalType, Vector, VectorBuilder};
 
 struct Random(u64);
@@ -118,9 +119,9 @@ fn scanned(segment: &Segment, predicate: &SegmentPredicate) -> Vec<u32> {
     rows
 }
 
-fn places(set: &Places) -> Vec<u32> {
+fn places(marks: &Marks) -> Vec<u32> {
     let mut places = Vec::new();
-    set.append_to(&mut places);
+    marks.write_to(&mut places);
     places
 }
 
@@ -134,10 +135,20 @@ fn sets_say_what_scans_say() {
                 for predicate in predicates(&ty, distinct, &mut random) {
                     let what = format!("{ty}, {distinct} values, {}: {predicate:?}", segment.encoding_name());
                     let rows = scanned(&segment, &predicate);
-                    assert_eq!(places(&sets.matching(&predicate).unwrap()), rows, "{what}");
-                    assert_eq!(sets.count_matching(&predicate).unwrap() as usize, rows.len(), "{what}");
-                    let within = sets.matching_within(&predicate, usize::MAX).unwrap();
-                    assert_eq!(within.as_ref().map(places), Some(rows), "{what}");
+                    let (chosen, all) = (sets.chosen(&predicate).unwrap(), segment.len() as u32);
+                    assert_eq!(places(&chosen.marks(all).unwrap()), rows, "{what}");
+                    assert_eq!(chosen.count() as usize, rows.len(), "{what}");
+                    let mut some = Marks::all(all);
+                    (0..sets.len().min(1)).for_each(|first| some.remove(sets.set(first)).unwrap());
+                    let mut both = some.clone();
+                    chosen.narrow(&mut both).unwrap();
+                    let expected = rows.iter().copied().filter(|row| some.contains(*row));
+                    assert_eq!(places(&both), expected.collect::<Vec<u32>>(), "{what}");
+                    let mut either = Marks::none(all);
+                    either.add(sets.nulls()).unwrap();
+                    chosen.add_to(&mut either).unwrap();
+                    let is_in = |row: &u32| sets.nulls().contains(*row) || rows.binary_search(row).is_ok();
+                    assert_eq!(places(&either), (0..all).filter(is_in).collect::<Vec<u32>>(), "{what}");
                 }
                 for number in 0..sets.len() {
                     let rows = (0..segment.len()).filter(|row| segment.get(*row) == sets.value(number));
@@ -210,13 +221,40 @@ fn conditions_say_what_rows_say() {
     for _ in 0..1_000 {
         let condition = random_condition(3, &types, &mut random);
         let expected: Vec<u32> = (0..300).filter(|row| holds(&condition, &made, *row as usize)).collect();
-        let found = condition.found(300, &|column| Some(&sets[column])).unwrap();
+        let found = condition.found(300, &|column| Some(&sets[column]), usize::MAX).unwrap();
         assert!(found.is_exact);
         assert_eq!(places(&found.rows.unwrap()), expected, "{condition:?}");
         let missing = random.below(4) as usize;
-        let found = condition.found(300, &|column| (column != missing).then(|| &sets[column])).unwrap();
-        let rows = found.rows.unwrap_or_else(|| Places::all(300));
+        let known = |column: usize| (column != missing).then(|| &sets[column]);
+        let found = condition.found(300, &known, random.below(400) as usize).unwrap();
+        let rows = found.rows.unwrap_or_else(|| Marks::all(300));
         assert!(expected.iter().all(|row| rows.contains(*row)), "{condition:?} without {missing}");
         assert!(!found.is_exact || places(&rows) == expected, "{condition:?} without {missing}");
+    }
+}
+
+/// Images come back as they were; whatever a byte of one becomes, it is refused or says sets that hold.
+#[test]
+fn images_are_read_again_and_changed_ones_do_no_harm() {
+    let (mut random, budget) = (Random(3), MemoryBudget::unlimited());
+    for ty in types() {
+        for (distinct, nulls) in [(1, 0), (7, 3), (200, 0)] {
+            let values = column(&ty, 1_000, distinct, nulls, &mut random);
+            let segment = Segment::encode(&values, &budget).unwrap();
+            let sets = ValueSets::of(&segment, &budget).unwrap().unwrap();
+            let image = sets.to_bytes().unwrap();
+            let read = |image: &[u8]| ValueSets::from_bytes(&ty, image, 1_000, &budget);
+            assert_eq!(read(&image).unwrap().to_bytes().unwrap(), image, "{ty}");
+            assert!(ValueSets::from_bytes(&ty, &image, 999, &budget).is_err());
+            for _ in 0..300 {
+                let mut changed = image.clone();
+                let at = random.below(image.len() as u64) as usize;
+                changed[at] ^= 1 << random.below(8);
+                changed.truncate(image.len() - random.below(2) as usize * random.below(9) as usize);
+                let Ok(found) = read(&changed) else { continue };
+                let all: u32 = (0..found.len()).map(|number| found.set(number).count()).sum();
+                assert_eq!(all + found.nulls().count(), 1_000);
+            }
+        }
     }
 }

@@ -135,6 +135,9 @@ fn every_query_answers_with_them_as_without() {
             drop((connection, database));
             let database = sql::open(&path, &[]).unwrap();
             let connection = database.connect();
+            sql::number(&connection, "SELECT count(*) FROM t WHERE a = 3 AND b = 'red'").unwrap();
+            let known = "SELECT sum(memory_size)::BIGINT FROM inlay_indexes() WHERE index_name = 'sets'";
+            assert!(sql::number(&connection, known).unwrap() > 0, "read from the file at the first look");
             compare(&connection, &mut random, 30, "opened again");
             sql::verify(&connection).unwrap();
         }

@@ -121,6 +121,8 @@ pub struct Local {
     positions: Vec<u32>,
     /// Rows of the row group that indexes by value leave; deleted ones are not among them.
     found: Option<Vec<u32>>,
+    /// The memory of the former `found`.
+    listed: Vec<u32>,
     residual: FilterState,
 }
 
@@ -305,7 +307,9 @@ impl TableScan {
         local.prepared.clear();
         local.parts.clear();
         local.parts.resize_with(group.columns().len() + self.options.fields.len(), || None);
-        local.found = None;
+        if let Some(found) = local.found.take() {
+            local.listed = found;
+        }
         let is_decided = if self.options.by_value.is_empty() || span.listed.is_some() {
             Vec::new()
         } else {
@@ -523,6 +527,7 @@ impl Source for TableScan {
             narrowed: Vec::new(),
             positions: Vec::new(),
             found: None,
+            listed: Vec::new(),
             residual: self.options.residual.state(),
         }
     }

@@ -14,16 +14,16 @@ use std::sync::atomic::{AtomicIsize, Ordering};
 const ROWS: i64 = 12_000;
 
 /// A disk with an empty database.
-fn disk() -> Arc<dyn Disk> {
+pub(super) fn disk() -> Arc<dyn Disk> {
     with_database(MemoryDisk::new())
 }
 
-fn with_database(disk: impl Disk + 'static) -> Arc<dyn Disk> {
+pub(super) fn with_database(disk: impl Disk + 'static) -> Arc<dyn Disk> {
     drop(BlockFile::create(&disk, Path::new("t.db")).unwrap());
     Arc::new(disk)
 }
 
-fn open(disk: &Arc<dyn Disk>) -> Arc<Store> {
+pub(super) fn open(disk: &Arc<dyn Disk>) -> Arc<Store> {
     Store::open(disk, Path::new("t.db"), StoreOptions::default(), MemoryBudget::unlimited()).unwrap()
 }
 
@@ -57,7 +57,7 @@ fn create(store: &Arc<Store>) -> ObjectId {
     table.id()
 }
 
-fn change(store: &Arc<Store>, work: impl FnOnce(&Transaction)) {
+pub(super) fn change(store: &Arc<Store>, work: impl FnOnce(&Transaction)) {
     let transaction = store.begin(Default::default()).unwrap();
     work(&transaction);
     transaction.commit().unwrap();
@@ -69,7 +69,7 @@ fn find(store: &Store, table: ObjectId, column: usize, value: i64) -> Option<Vec
 }
 
 /// Every block of the file is reached or free, and none both.
-fn check_space(store: &Store) {
+pub(super) fn check_space(store: &Store) {
     let mut reached = store.index_pages().unwrap();
     let done = store.checkpointed.lock();
     reached.extend(done.catalog.iter().map(|catalog| catalog.ptr));

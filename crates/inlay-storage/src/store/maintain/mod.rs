@@ -18,6 +18,7 @@ use super::directory::TableWrites;
 use super::object::{Object, ObjectId};
 use super::state::State;
 use crate::column::Column;
+use crate::file::ObjectKind;
 use crate::home::{Home, Stored};
 use crate::interrupted::check_interrupt;
 use inlay_types::{Error, Result};
@@ -108,7 +109,7 @@ impl Store {
             }
             // A damaged segment stays where it is, for `recover`.
             let Ok(image) = stored.object().read() else { continue };
-            if let Some(moved) = home.store_below(id, &image, stored.ptr().block)? {
+            if let Some(moved) = home.store_below(stored.object().kind, id, &image, stored.ptr().block)? {
                 moves.make(&column, moved);
                 rewrite.insert(id);
             }
@@ -159,9 +160,9 @@ fn behind(
         }
         let snapshot = table.snapshot();
         for column in snapshot.row_groups().iter().flat_map(|group| group.columns()) {
-            if let Some(stored) = column.stored().filter(|stored| stored.ptr().end() > limit) {
-                found.push((*id, Arc::clone(column), stored));
-            }
+            let objects = [column.stored(), column.sets_in_file()].into_iter().flatten();
+            let behind = objects.filter(|stored| stored.ptr().end() > limit);
+            found.extend(behind.map(|stored| (*id, Arc::clone(column), stored)));
         }
     }
     found.sort_unstable_by_key(|(_, _, stored)| Reverse(stored.ptr().block));
@@ -204,7 +205,7 @@ struct Moves {
 
 impl Moves {
     fn make(&mut self, column: &Arc<Column>, to: Stored) {
-        if let Some(from) = column.move_to(to) {
+        if let Some(from) = put(column, to) {
             self.made.push((Arc::clone(column), from));
         }
     }
@@ -214,10 +215,15 @@ impl Moves {
     }
 }
 
+/// Tells a column where its segment is now, or the sets of its values. Returns where they were.
+fn put(column: &Column, to: Stored) -> Option<Stored> {
+    if to.object().kind == ObjectKind::ValueSets { column.put_sets_in_file(to) } else { column.move_to(to) }
+}
+
 impl Drop for Moves {
     fn drop(&mut self) {
         for (column, from) in self.made.drain(..) {
-            column.move_to(from);
+            put(&column, from);
         }
     }
 }

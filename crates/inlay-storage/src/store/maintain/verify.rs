@@ -10,11 +10,12 @@ use super::super::state::State;
 use crate::ZoneMap;
 use crate::column::Column;
 use crate::file::{ObjectPtr, Root, StoredObject};
-use crate::home::Home;
+use crate::home::{Home, Stored};
 use crate::row_group::RowGroup;
 use crate::schema::TableSchema;
 use crate::segment::FieldMeta;
 use crate::table::indexes::object_ptr;
+use crate::value_sets::ValueSets;
 use inlay_types::{Error, Result, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -202,6 +203,17 @@ impl<'a> Check<'a> {
             if let Err(error) = segment_fits(stored) {
                 self.note(&place, error)?;
             }
+            if let Some(sets) = stored.sets_in_file() {
+                self.reach(&place, sets.ptr());
+                if let Err(error) = sets_fit(stored, &sets) {
+                    self.note(
+                        &format!(
+                            "{place}, rows of its values (no row is affected; a checkpoint makes them anew)"
+                        ),
+                        error,
+                    )?;
+                }
+            }
             if column.not_null && stored.null_count() > 0 && group.deleted().is_none() {
                 self.problems.push(format!("{place}: NULL in a column that is NOT NULL"));
             }
@@ -235,6 +247,19 @@ fn segment_fits(column: &Arc<Column>) -> Result<()> {
     }
     if !(range_fits(&found.zone_map, &said.zone_map) && fields_fit(&found.fields, &said.fields)) {
         return Err(Error::corrupt("values outside of the range that the directory knows").within(place));
+    }
+    Ok(())
+}
+
+/// Reads the sets of a column and compares them with those that its values make.
+fn sets_fit(column: &Arc<Column>, stored: &Stored) -> Result<()> {
+    let place = || format!("block {}", stored.ptr().block);
+    let image = stored.object().read()?;
+    let budget = stored.budget();
+    drop(column.sets_of_image(&image, budget).map_err(|error| error.within(place()))?);
+    let made = ValueSets::of(&*column.segment()?, budget)?.map(|sets| sets.to_bytes()).transpose()?;
+    if made.as_deref() != Some(&image[..]) {
+        return Err(Error::corrupt("sets of other rows than have these values").within(place()));
     }
     Ok(())
 }
