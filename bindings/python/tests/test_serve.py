@@ -8,15 +8,18 @@ import subprocess
 import sys
 import threading
 import urllib.request
+from pathlib import Path
+
+import pytest
 
 import inlay
-import pytest
 
 DOORS = {"native_port": 0, "postgres_port": None, "http_port": None}
 
 
 def threads() -> int:
-    return len(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else 0
+    tasks = Path("/proc/self/task")
+    return len(list(tasks.iterdir())) if tasks.is_dir() else 0
 
 
 def test_other_connections_see_what_is_here() -> None:

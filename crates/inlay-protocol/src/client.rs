@@ -36,6 +36,7 @@ use crate::frame::{
 use crate::transport::{FrameReader, FrameWriter};
 use crate::types::WireColumn;
 use crate::{FRAME_SLACK, LOGIN_FRAME_MAX, VERSION, WireError, scram};
+use inlay_types::process::process_id;
 use inlay_types::{Batch, Buffer, LogicalType};
 use socket::{Input, Output};
 use std::collections::{HashMap, VecDeque};
@@ -93,6 +94,8 @@ struct Shared {
     url: Url,
     next_stream: AtomicU32,
     next_statement: AtomicU32,
+    /// Whose connection it is: a child that was forked has the socket, too, and says nothing on it.
+    process: u32,
 }
 
 /// What is read, by whoever waits for something.
@@ -189,6 +192,7 @@ impl Client {
             url,
             next_stream: AtomicU32::new(1),
             next_statement: AtomicU32::new(1),
+            process: process_id(),
         })))
     }
 
@@ -390,6 +394,10 @@ impl Shared {
 
     /// Sends a frame that is there as bytes, with a chunk in it whose body has so many when it is not compressed.
     fn send_bytes(self: &Arc<Self>, stream: u32, bytes: &[u8], body: usize) -> Outcome<()> {
+        if self.process != process_id() {
+            let reason = "it is of the process that this one was forked from".to_string();
+            return Err(WireError::Closed { reason }.into());
+        }
         if bytes.len() > SMALL {
             self.settle(stream)?;
         }
@@ -643,6 +651,9 @@ impl Drop for Prepared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
+        if self.process != process_id() {
+            return;
+        }
         let goodbye = Frame::Goodbye(String::new());
         let outbound = self.outbound.get_mut().unwrap_or_else(PoisonError::into_inner);
         // The server sees the socket's end as well.

@@ -560,8 +560,8 @@ class Connection(_Fetch):
         """
         Serve this connection's database to other programs, while this one goes on using it.
 
-        The server runs on threads of its own and changes nothing of the process: no signal, no environment. It ends with
-        `Server.close`, at the end of a ``with`` block, or with the interpreter.
+        The server runs on threads of its own and changes nothing of the process: no signal, no environment. It ends
+        with `Server.close`, at the end of a ``with`` block, or with the interpreter.
 
         Parameters
         ----------
@@ -572,7 +572,8 @@ class Connection(_Fetch):
         socket_dir
             A folder for UNIX sockets.
         password_file
-            Who may come, a line ``NAME:PASSWORD`` each. Without it and without roles in the file, whoever reaches the address.
+            Who may come, a line ``NAME:PASSWORD`` each. Without it and without roles in the file, whoever reaches the
+            address.
         tls_cert, tls_key
             Certificate chain and key in PEM.
         tls_self_signed
@@ -603,8 +604,8 @@ class Connection(_Fetch):
         """
         Serve the page with an editor, results and charts on this machine, and show it in the browser.
 
-        A notebook shows it below the cell. The page lives until its `close` is called or the interpreter ends; its statements
-        reach the database and no files.
+        A notebook shows it below the cell. The page lives until its `close` is called or the interpreter ends; its
+        statements reach the database and no files.
 
         Parameters
         ----------

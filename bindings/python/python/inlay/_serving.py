@@ -89,7 +89,7 @@ def ui(self: Connection, *, port: int = 0, show: bool = True) -> Page:
 
 def _in_notebook() -> bool:
     try:
-        from IPython import get_ipython  # type: ignore[attr-defined]
+        from IPython import get_ipython
     except ImportError:
         return False
     shell = get_ipython()

@@ -75,9 +75,9 @@ impl RemoteDatabase {
             return Err(Error::Closed { message }.with_hint("ATTACH it in the child"));
         }
         let idle = self.idle.lock().pop();
-        match idle {
-            Some(client) if client.ping().is_ok() => Ok(client),
-            _ => self.address.connect().map_err(|error| self.named(error)),
+        match idle.filter(|client| client.ping().is_ok()) {
+            Some(client) => Ok(client),
+            None => self.address.connect().map_err(|error| self.named(error)),
         }
     }
 
@@ -345,9 +345,9 @@ impl RemoteSession {
     /// Says something about savepoints, if something was asked already.
     pub fn control(&self, text: &str) -> Result<()> {
         let state = self.state.lock();
-        match (&state.client, state.is_begun) {
-            (Some(client), true) => self.sent(client, text),
-            _ => Ok(()),
+        match state.client.as_ref().filter(|_| state.is_begun) {
+            Some(client) => self.sent(client, text),
+            None => Ok(()),
         }
     }
 

@@ -141,10 +141,10 @@ impl Run<'_> {
     /// The query that makes the rows of a statement.
     fn rows_for(&self, statement: &ast::Statement, query: ast::Query) -> Result<Query> {
         let kind = ast::StatementKind::Query(Box::new(query));
-        match self.bind(&ast::Statement { kind, ..statement.clone() })? {
-            Statement::Query(query) => Ok(query),
-            _ => Err(Error::internal("rows for a server that are no query")),
-        }
+        let Statement::Query(query) = self.bind(&ast::Statement { kind, ..statement.clone() })? else {
+            return Err(Error::internal("rows for a server that are no query"));
+        };
+        Ok(query)
     }
 
     fn rows_sent(
