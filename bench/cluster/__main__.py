@@ -16,6 +16,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,18 @@ def text_of(con: Any, query: str, folder: str) -> str:
     return str(Shipped().write(con, query, {}, folder)[0])
 
 
+def here(con: Any, query: str) -> Any:
+    return con.sql(query).to_arrow_table()
+
+
+def there(con: Any, query: str) -> Any:
+    return con.sql(query, engine="cluster").to_arrow_table()
+
+
+def alone(session: Any, text: str) -> Any:
+    return session.sql(text).toArrow()
+
+
 def tpch(con: Any, scale: float, numbers: list[int], runs: int) -> bool:
     files = tpch_files(scale)
     views(con, files)
@@ -56,9 +69,9 @@ def tpch(con: Any, scale: float, numbers: list[int], runs: int) -> bool:
         query = query_text(number).strip().rstrip(";")
         text = text_of(con, query, cluster.folder)
         ways: dict[str, Callable[[], Any]] = {
-            "here": lambda query=query: con.sql(query).to_arrow_table(),
-            "there": lambda query=query: con.sql(query, engine="cluster").to_arrow_table(),
-            "pyspark": lambda text=text: cluster._held.session.sql(text).toArrow(),
+            "here": partial(here, con, query),
+            "there": partial(there, con, query),
+            "pyspark": partial(alone, cluster._held.session, text),
         }
         answers = (con.sql(query).fetchall(), con.sql(query, engine="cluster").fetchall())
         found: dict[str, list[float]] = {way: [] for way in ways}
@@ -105,16 +118,16 @@ def voters(con: Any, rows: int, runs: int) -> bool:
 
     con.create_function("classified", classified, ["INTEGER"] * len(FEATURES), "INTEGER", type="numpy")
     query = f"SELECT voters.precinct, sum(classified({named})) AS votes {joined} WHERE id % {TRAINED} <> 0 GROUP BY ALL"
-    ways = {"here": lambda: con.sql(query).fetchall(), "there": lambda: con.sql(query, engine="cluster").fetchall()}
-    answers = [work() for work in ways.values()]
+    ways: dict[str, Callable[[], Any]] = {"here": partial(here, con, query), "there": partial(there, con, query)}
+    answers = [list(zip(*work().to_pydict().values(), strict=True)) for work in ways.values()]
     found: dict[str, list[float]] = {way: [] for way in ways}
     for _ in range(runs):
         for way, work in ways.items():
             found[way].append(timed(work)[0])
-    here, there = (statistics.median(seconds) for seconds in found.values())
+    own, theirs = (statistics.median(seconds) for seconds in found.values())
     wrong = difference(*answers)
     shown = "equal" if wrong is None else wrong
-    print(f"{rows:,} voters classified, seconds: {here:.2f} here, {there:.2f} there   {shown}")
+    print(f"{rows:,} voters classified, seconds: {own:.2f} here, {theirs:.2f} there   {shown}")
     return wrong is None
 
 

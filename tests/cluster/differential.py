@@ -232,7 +232,7 @@ def fuzz(url: str, outcome: Outcome, seed: int, count: int) -> None:
 
 
 def run(
-    suites: Iterable[str], url: str, wanted: str = "", seed: int = 1, queries: int = QUERIES_PER_SCHEMA
+    suites: Iterable[str], url: str, wanted: str = "", seed: int = 1, count: int = QUERIES_PER_SCHEMA
 ) -> list[Outcome]:
     outcomes = []
     given = {"tpch": tpch, "ssb": ssb, "tpcds": tpcds, "friendly": friendly}
@@ -248,7 +248,7 @@ def run(
                 logic(url, outcome, wanted)
                 continue
             if name == "fuzz":
-                fuzz(url, outcome, seed, queries)
+                fuzz(url, outcome, seed, count)
                 continue
             with inlay.connect() as con:
                 queries = given[name](con)

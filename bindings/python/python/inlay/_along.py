@@ -74,11 +74,12 @@ class Along:
         table = pyarrow.table({f"c{position}": column for position, column in enumerate(columns)})
         try:
             con = self._connection()
-            answer = of_object(con, table).query("rows_given", self.query).to_arrow_table()
+            answer = of_object(con, table).query("rows_given", self.query)
+            rows = answer.to_arrow_table() if answer is not None else table
         except Error as error:
             told = str(error).partition("\nline")[0].replace('"inlay_called"', f'"{self.declared["name"]}"')
             raise RuntimeError(f"{OPENED}{told}{CLOSED}") from error
-        return answer.column(0)
+        return rows.column(0)
 
 
 def scalar(along: Along, given: Any) -> Callable[..., Any]:
