@@ -1,13 +1,14 @@
 //! Joins by inequalities: the build side is sorted, each probe row finds its partners by binary search.
 //!
-//! - ASOF: of the build rows with equal keys that satisfy the inequality, the nearest one. Sorted by the keys and then
-//!   by the side of the inequality.
+//! - ASOF: of the build rows with equal keys that satisfy the inequality, the nearest one; see [`nearest`].
 //! - Range: conditions with one or two inequalities and no equality. Sorted by the first inequality's side, so its
 //!   partners are one stretch; for the second one, a tree over that order holds the largest (or smallest) rank of each
 //!   part, so that only rows which satisfy both are visited: `O(log n)` per partner rather than per row.
 //!
 //! The probe side streams in any order, on any number of workers. NULL has no partner. The build side and its order lie
 //! in memory; without enough of it the query fails.
+
+mod nearest;
 
 use super::hash_join::core::{Core, CoreState, ProbeKind, columns_read};
 use super::hash_join::pairs::{PairFilter, PairFilterState};
@@ -21,6 +22,7 @@ use inlay_sql::plan::{CompareOp, Expr, JoinKind, SortKey};
 use inlay_types::{
     Batch, Error, LogicalType, MemoryBudget, Reservation, Result, VECTOR_SIZE, Vector, limits,
 };
+use nearest::{Nearest, NearestState};
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -36,8 +38,8 @@ struct Inequality {
 /// What is asked of each probe row.
 #[derive(Clone, Copy, PartialEq)]
 enum Mode {
-    /// The nearest partner among rows that are equal in this many keys.
-    Nearest { keys: usize },
+    /// The nearest partner among rows with equal keys.
+    Nearest,
     /// All partners; with a second inequality or not.
     Range { two: bool },
 }
@@ -54,7 +56,7 @@ struct SortedJoin {
     filter: Option<PairFilter>,
     collection: Collection,
     budget: MemoryBudget,
-    index: OnceLock<Index>,
+    index: OnceLock<Built>,
 }
 
 impl AsRef<Core> for SortedJoin {
@@ -63,7 +65,22 @@ impl AsRef<Core> for SortedJoin {
     }
 }
 
-/// The build rows in their order.
+/// The build rows in their order, as the mode wants them.
+enum Built {
+    Nearest(Nearest),
+    Range(Index),
+}
+
+impl Built {
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Nearest(nearest) => nearest.is_empty(),
+            Self::Range(index) => index.sorted.is_empty(),
+        }
+    }
+}
+
+/// The build rows in the order of the first inequality.
 struct Index {
     order: KeyOrder,
     keys: KeyColumns,
@@ -131,9 +148,8 @@ pub fn plan_asof_join(options: &JoinOptions, inequality: &Expr, context: &ExecCo
         false => (key.left.clone(), key.right.clone()),
     };
     let mut sides: Vec<(Expr, Expr)> = options.keys.iter().map(of_key).collect();
-    let keys = sides.len();
     sides.push((inequality.probe, inequality.build));
-    plan(options, Mode::Nearest { keys }, sides, vec![inequality.op], &[], context)
+    plan(options, Mode::Nearest, sides, vec![inequality.op], &[], context)
 }
 
 /// Plans a join whose conditions have an inequality between the sides; `None` if there is none to use.
@@ -221,6 +237,10 @@ fn key_order(columns: usize) -> KeyOrder {
     KeyOrder::new(&vec![key; columns])
 }
 
+fn no_inequality() -> Error {
+    Error::internal("a sorted join without an inequality")
+}
+
 fn has_null(keys: &[Vector], row: usize) -> bool {
     keys.iter().any(|key| key.is_null(row))
 }
@@ -280,10 +300,26 @@ impl Sink for SortedBuild {
 }
 
 impl SortedJoin {
-    fn index_of(&self, keys: Vec<Vector>, total: usize, context: &ExecContext) -> Result<Index> {
+    fn index_of(&self, keys: Vec<Vector>, total: usize, context: &ExecContext) -> Result<Built> {
+        let mut keys: Vec<Vector> = keys.iter().map(Vector::flatten).collect();
+        match self.mode {
+            Mode::Nearest => {
+                let near = keys.pop().ok_or_else(no_inequality)?;
+                Nearest::new(context, keys, near, total).map(Built::Nearest)
+            }
+            Mode::Range { two } => self.range_index(keys, two, total, context).map(Built::Range),
+        }
+    }
+
+    fn range_index(
+        &self,
+        keys: Vec<Vector>,
+        two: bool,
+        total: usize,
+        context: &ExecContext,
+    ) -> Result<Index> {
         // Prefixes and places of the sort, the order, and the tree.
         let reserved = context.budget.reserve((total * 128) as u64)?;
-        let keys: Vec<Vector> = keys.iter().map(Vector::flatten).collect();
         let has_partner = |row: &u32| !has_null(&keys, *row as usize);
         let sort = |columns: &[Vector]| {
             let order = key_order(columns.len());
@@ -294,7 +330,6 @@ impl SortedJoin {
             Ok::<_, Error>((order, sortable, sorted))
         };
         context.interrupt.check()?;
-        let two = self.mode == Mode::Range { two: true };
         let (order, first, sorted) = sort(if two { &keys[..1] } else { &keys })?;
         context.interrupt.check()?;
         let second = match (two, self.ops.get(1)) {
@@ -373,6 +408,7 @@ struct ProbeLocal {
     core: CoreState,
     filter: Option<PairFilterState>,
     programs: Vec<ProgramState>,
+    nearest: NearestState,
     probe_rows: Vec<u32>,
     build_rows: Vec<u32>,
     /// Parts of the tree that are still to be visited.
@@ -387,6 +423,7 @@ impl Operator for SortedProbe {
             core: self.0.core.state(),
             filter: self.0.filter.as_ref().map(PairFilter::state),
             programs: self.0.probe_keys.iter().map(Program::state).collect(),
+            nearest: NearestState::default(),
             probe_rows: Vec::new(),
             build_rows: Vec::new(),
             open: Vec::new(),
@@ -406,7 +443,7 @@ impl SortedJoin {
     fn probe(&self, batch: &Batch, local: &mut ProbeLocal, push: Push<'_>) -> Result<Flow> {
         let rows = self.core.rows()?;
         let index = self.index.get().ok_or_else(|| Error::internal("a sorted join has no index"))?;
-        if index.sorted.is_empty() && self.core.drops_unmatched() {
+        if index.is_empty() && self.core.drops_unmatched() {
             return Ok(Flow::Done);
         }
         self.core.begin(&mut local.core, batch.len());
@@ -414,9 +451,9 @@ impl SortedJoin {
         for (program, state) in self.probe_keys.iter().zip(&mut local.programs) {
             keys.push(program.eval(state, batch)?.flatten());
         }
-        let flow = match self.mode {
-            Mode::Nearest { keys: equal } => self.nearest(index, keys, equal, batch, local, push)?,
-            Mode::Range { .. } => self.range(index, keys, rows, batch, local, push)?,
+        let flow = match index {
+            Built::Nearest(nearest) => self.nearest(nearest, keys, batch, local, push)?,
+            Built::Range(index) => self.range(index, keys, rows, batch, local, push)?,
         };
         if flow == Flow::Done {
             return Ok(Flow::Done);
@@ -425,38 +462,20 @@ impl SortedJoin {
     }
 
     fn first_op(&self) -> Result<CompareOp> {
-        self.ops.first().copied().ok_or_else(|| Error::internal("a sorted join without an inequality"))
+        self.ops.first().copied().ok_or_else(no_inequality)
     }
 
     fn nearest(
         &self,
-        index: &Index,
-        keys: Vec<Vector>,
-        equal: usize,
+        nearest: &Nearest,
+        mut keys: Vec<Vector>,
         batch: &Batch,
         local: &mut ProbeLocal,
         push: Push<'_>,
     ) -> Result<Flow> {
-        let op = self.first_op()?;
-        let probe = KeyColumns::new(&index.order, Batch::new(keys.clone(), batch.len()));
-        local.probe_rows.clear();
-        local.build_rows.clear();
-        let sorted = (&index.order, &index.keys, index.sorted.as_slice(), &index.heads);
-        for row in (0..batch.len()).filter(|row| !has_null(&keys, *row)) {
-            let place = match op {
-                // The last build row below, or not above.
-                CompareOp::Gt => place_of(sorted, &probe, row, false).checked_sub(1),
-                CompareOp::GtEq => place_of(sorted, &probe, row, true).checked_sub(1),
-                CompareOp::Lt => Some(place_of(sorted, &probe, row, true)),
-                _ => Some(place_of(sorted, &probe, row, false)),
-            };
-            let Some(&found) = place.and_then(|place| index.sorted.get(place)) else { continue };
-            let (left, right) = (probe.batch(), index.keys.batch());
-            if super::sort::key::same_prefix(left, row, right, found as usize, equal) {
-                local.probe_rows.push(row as u32);
-                local.build_rows.push(found);
-            }
-        }
+        let near = keys.pop().ok_or_else(no_inequality)?;
+        let (probe_rows, build_rows) = (&mut local.probe_rows, &mut local.build_rows);
+        nearest.find(self.first_op()?, (&keys, &near), &mut local.nearest, probe_rows, build_rows);
         self.core.take_pairs(&mut local.core, batch, &local.probe_rows, &local.build_rows, push)
     }
 

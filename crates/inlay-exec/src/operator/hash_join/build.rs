@@ -7,10 +7,10 @@
 #![expect(unsafe_code, reason = "workers write parts of one index")]
 
 use super::HashJoin;
-use super::index::Index;
 use super::index::direct::DirectIndex;
 use super::index::hashed::HashIndex;
 use super::index::rank::RankIndex;
+use super::index::{Index, Slots};
 use super::keys::{KeyRange, KeyStates, SlotEncoding, is_narrow_integer};
 use super::publish::{Published, publish, publish_spilled};
 use super::rows::{BuildRows, Chunk, Chunks, Collected, few_texts_as_codes};
@@ -42,6 +42,26 @@ pub(crate) enum KeyForm {
     Wide(SlotEncoding),
     /// Hashes; candidates are compared with these stored keys.
     Hashes(Vec<Vector>),
+}
+
+impl KeyForm {
+    /// The slots or hashes of keys, as the index takes them.
+    pub fn encode<'a>(&self, keys: &[Vector], narrow: &'a mut Vec<u32>, wide: &'a mut Vec<u64>) -> Slots<'a> {
+        match self {
+            Self::Narrow(encoding) => {
+                encoding.encode_32(keys, wide, narrow);
+                Slots::Narrow(narrow)
+            }
+            Self::Wide(encoding) => {
+                encoding.encode_64(keys, wide);
+                Slots::Wide(wide)
+            }
+            Self::Hashes(_) => {
+                hash_chunk(keys, wide);
+                Slots::Wide(wide)
+            }
+        }
+    }
 }
 
 /// What the probe needs beside the stored rows.

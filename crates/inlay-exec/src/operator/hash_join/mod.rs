@@ -13,12 +13,12 @@
 //! The build side is stored column by column in the order of its input; the index holds row numbers only.
 //! Sources: Leis et al., "Morsel-Driven Parallelism" (SIGMOD 2014); Birler et al. (DaMoN 2024), see `index::hashed`.
 
-mod build;
+pub(crate) mod build;
 mod coded;
 pub(crate) mod core;
 mod gather;
-mod index;
-mod keys;
+pub(crate) mod index;
+pub(crate) mod keys;
 mod mark;
 pub mod options;
 mod outer;

@@ -5,11 +5,11 @@
 //! candidates are unrolled into blocks of pairs, which conditions thin out before they are handed on.
 
 use super::HashJoin;
-use super::build::{JoinIndex, KeyForm, hash_chunk};
+use super::build::{JoinIndex, KeyForm};
 use super::coded::CodedKeys;
 use super::core::{CoreState, ProbeKind};
 use super::gather::NO_ROW;
-use super::index::{Index, PairWriter, Runs, Slots};
+use super::index::{Index, PairWriter, Runs};
 use super::keys::KeyStates;
 use super::mark::MarkState;
 use super::pairs::{PairFilterState, keep};
@@ -103,7 +103,7 @@ impl HashJoin {
                 _ => self.unique(batch, rows, local, push),
             };
         }
-        let slots = encode(index, &keys, &mut local.narrow, &mut local.wide);
+        let slots = index.form.encode(&keys, &mut local.narrow, &mut local.wide);
         if self.pair_filter.is_none() && !matches!(index.form, KeyForm::Hashes(_)) {
             let found = match self.core.kind {
                 _ if matches!(index.index, Index::Empty) => false,
@@ -251,29 +251,6 @@ impl HashJoin {
                 filter.retain(state, batch, &rows.columns, &mut local.probe_rows, &mut local.build_rows)
             }
             _ => Ok(()),
-        }
-    }
-}
-
-/// What the index takes.
-fn encode<'a>(
-    index: &JoinIndex,
-    keys: &[Vector],
-    narrow: &'a mut Vec<u32>,
-    wide: &'a mut Vec<u64>,
-) -> Slots<'a> {
-    match &index.form {
-        KeyForm::Narrow(encoding) => {
-            encoding.encode_32(keys, wide, narrow);
-            Slots::Narrow(narrow)
-        }
-        KeyForm::Wide(encoding) => {
-            encoding.encode_64(keys, wide);
-            Slots::Wide(wide)
-        }
-        KeyForm::Hashes(_) => {
-            hash_chunk(keys, wide);
-            Slots::Wide(wide)
         }
     }
 }

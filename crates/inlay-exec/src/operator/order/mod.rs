@@ -14,7 +14,7 @@ mod ties;
 use crate::context::{ExecContext, PARALLEL_ROWS_MIN};
 use codes::{Encoded, encode};
 use inlay_types::{Interval, PhysicalType, Result, Vector, nested};
-pub(super) use normal::{Normal, normalise, order_f64, rank_words};
+pub(super) use normal::{Normal, normalise, order_f64, rank_words, write_rank_words};
 use parking_lot::Mutex;
 use std::cmp::Ordering;
 use ties::{TIES_MIN, Texts};

@@ -2,7 +2,7 @@
 
 use super::fill;
 use crate::context::ExecContext;
-use inlay_types::{Error, Interval, PhysicalType, Result, Vector, View};
+use inlay_types::{Error, Interval, Native, PhysicalType, Result, Vector, View};
 
 /// Values as integers in the order of values; what NULLs have is arbitrary.
 pub(in crate::operator) enum Normal {
@@ -67,23 +67,48 @@ pub(in crate::operator) fn normalise(context: &ExecContext, vector: &Vector) -> 
 ///
 /// An error for nested types, whose order is not that of their bytes.
 pub(in crate::operator) fn rank_words(context: &ExecContext, vector: &Vector) -> Result<Vec<u64>> {
-    Ok(match normalise(context, vector)? {
-        Some(Normal::Narrow(words)) => words,
-        Some(Normal::Wide(words)) => words.into_iter().map(|word| (word >> 64) as u64).collect(),
-        None if vector.ty().is_view() && !vector.ty().is_nested() => {
+    if vector.ty().is_nested() {
+        return Err(Error::internal(format!("words in the order of {}", vector.ty())));
+    }
+    fill(context, vector.len(), |from, words| write_rank_words(vector, from, words))
+}
+
+/// The words of the rows from `from` on, as [`rank_words`] has them; those of nested values are all the same.
+pub(in crate::operator) fn write_rank_words(vector: &Vector, from: usize, words: &mut [u64]) {
+    fn write<T: Native>(vector: &Vector, from: usize, words: &mut [u64], word: impl Fn(T) -> u64) {
+        let values = &vector.values::<T>()[from..];
+        words.iter_mut().zip(values).for_each(|(out, value)| *out = word(*value));
+    }
+    let upper = |wide: u128| (wide >> 64) as u64;
+    match vector.physical_type() {
+        PhysicalType::Bool | PhysicalType::U8 => write(vector, from, words, |v: u8| u64::from(v)),
+        PhysicalType::U16 => write(vector, from, words, |v: u16| u64::from(v)),
+        PhysicalType::U32 => write(vector, from, words, |v: u32| u64::from(v)),
+        PhysicalType::U64 => write(vector, from, words, |v: u64| v),
+        PhysicalType::I8 => write(vector, from, words, |v: i8| i64::from(v) as u64 ^ 1 << 63),
+        PhysicalType::I16 => write(vector, from, words, |v: i16| i64::from(v) as u64 ^ 1 << 63),
+        PhysicalType::I32 => write(vector, from, words, |v: i32| i64::from(v) as u64 ^ 1 << 63),
+        PhysicalType::I64 => write(vector, from, words, |v: i64| v as u64 ^ 1 << 63),
+        PhysicalType::F32 => write(vector, from, words, |v: f32| order_f64(f64::from(v))),
+        PhysicalType::F64 => write(vector, from, words, order_f64),
+        PhysicalType::I128 => write(vector, from, words, |v: i128| upper(v as u128 ^ 1 << 127)),
+        PhysicalType::U128 => write(vector, from, words, upper),
+        PhysicalType::Interval => {
+            write(vector, from, words, |v: Interval| upper(v.order_key() as u128 ^ 1 << 127))
+        }
+        PhysicalType::View if vector.ty().is_nested() => words.fill(0),
+        PhysicalType::View => {
             let heap = vector.heap().buffers();
-            let word = |view: &View| {
+            // The view of a NULL is empty.
+            write(vector, from, words, |view: View| {
                 let bytes = view.bytes(heap);
                 let mut first = [0; 8];
                 let len = bytes.len().min(8);
                 first[..len].copy_from_slice(&bytes[..len]);
                 u64::from_be_bytes(first)
-            };
-            // The view of a NULL is empty.
-            vector.views().iter().map(word).collect()
+            });
         }
-        None => return Err(Error::internal(format!("words in the order of {}", vector.ty()))),
-    })
+    }
 }
 
 /// NaN above everything, -0.0 as 0.0.
