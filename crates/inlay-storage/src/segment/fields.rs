@@ -29,10 +29,8 @@ pub(super) struct Fields {
 
 /// The fields of a type, if it is a struct.
 pub(super) fn of_type(ty: &LogicalType) -> Option<&Arc<[Field]>> {
-    match ty {
-        LogicalType::Struct(fields) => Some(fields),
-        _ => None,
-    }
+    let LogicalType::Struct(fields) = ty else { return None };
+    Some(fields)
 }
 
 impl Fields {
