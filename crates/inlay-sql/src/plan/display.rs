@@ -199,7 +199,7 @@ impl<'a> Printer<'a> {
     fn describe_leaf(&self, plan: &Plan, details: &mut Details) -> String {
         match plan {
             Plan::Scan { table, columns, filters, .. } => {
-                details.push(("columns", self.names(plan.output().into_iter())));
+                details.push(("columns", self.names(plan.output())));
                 let full = columns.iter().filter(|c| c.full_at.is_some()).map(|c| c.id);
                 if full.clone().next().is_some() {
                     details.push(("without NULL", self.names(full)));
