@@ -171,3 +171,24 @@ def test_a_map_whose_keys_are_no_keys_of_dicts_keeps_them() -> None:
     with con.appender("t") as rows:
         rows.append_row(*found)
     assert con.execute("FROM t").fetchone() == found
+
+
+def test_structs_stored_by_their_fields_leave_as_arrow() -> None:
+    """Of a table as it is, whose last rows are packed, and of a query: what Python is given of each row."""
+    con = inlay.connect()
+    made = (
+        "CASE WHEN i % 9 > 0 THEN {'a': CASE WHEN i % 5 > 0 THEN i END, 'b': 'text ' || (i % 700)::VARCHAR, "
+        "'c': CASE WHEN i % 4 > 0 THEN {'x': i::DOUBLE / 8, 'y': [i % 3, NULL]} END} END"
+    )
+    con.execute(f"CREATE TABLE t AS SELECT i, {made} AS s FROM range(140000) r(i)")
+    con.execute(f"INSERT INTO t SELECT i, {made} FROM range(140000, 140050) r(i)")
+    con.execute("UPDATE t SET s = {'a': -1, 'b': NULL, 'c': NULL} WHERE i IN (3, 131071, 131072)")
+    rows = [row[0] for row in con.execute("SELECT s FROM t ORDER BY i").fetchall()]
+    assert rows[3] == {"a": -1, "b": None, "c": None}
+    assert rows[9] is None
+    assert rows[140047]["c"] == {"x": 140047 / 8, "y": [1, None]}
+    for query in ("SELECT s FROM t", "SELECT s FROM t ORDER BY i"):
+        table = con.sql(query).arrow()
+        table = table.read_all() if isinstance(table, pyarrow.RecordBatchReader) else table
+        table.validate(full=True)
+        assert table.column(0).to_pylist() == rows

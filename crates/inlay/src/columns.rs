@@ -8,9 +8,11 @@
 use inlay_exec::Workers;
 use inlay_types::arrow::{ArrowArray, Exporter, PreparedColumn};
 use inlay_types::host::{self, HostForm};
+use inlay_types::logical_type::Field;
+use inlay_types::nested::{FieldRows, StructRows};
 use inlay_types::pages::Growing;
 use inlay_types::{
-    Batch, Bitmap, Buffer, Heap, Interrupt, LogicalType, Native, Result, Vector, VectorKind, View,
+    Batch, Bitmap, Buffer, Error, Heap, Interrupt, LogicalType, Native, Result, Vector, VectorKind, View,
 };
 use parking_lot::Mutex;
 
@@ -48,6 +50,38 @@ pub fn join(ty: LogicalType, parts: &[&Vector], crew: Crew<'_>) -> Result<Vector
         whole.normalize_nulls();
     }
     Ok(whole)
+}
+
+/// The rows of `parts`, which are structs of a type, as one.
+pub fn join_structs(ty: &LogicalType, parts: &[&StructRows], crew: Crew<'_>) -> Result<StructRows> {
+    let LogicalType::Struct(fields) = ty else {
+        return Err(Error::internal(format!("{ty} joined as structs")));
+    };
+    let len = parts.iter().map(|part| part.len).sum();
+    let validity = parts.iter().any(|part| part.validity.is_some()).then(|| {
+        let bits = |part: &&StructRows| {
+            let validity = part.validity.clone();
+            (0..part.len).map(move |row| validity.as_ref().is_none_or(|validity| validity.get(row)))
+        };
+        let mut all = parts.iter().flat_map(bits);
+        Bitmap::from_fn(len, |_| all.next().unwrap_or(false))
+    });
+    let field = |(index, field): (usize, &Field)| {
+        let (mut vectors, mut structs) = (Vec::new(), Vec::new());
+        for part in parts {
+            match part.fields.get(index) {
+                Some(FieldRows::Vector(vector)) => vectors.push(vector),
+                Some(FieldRows::Struct(rows)) => structs.push(rows),
+                None => return Err(Error::internal(format!("a part without field {index} of {ty}"))),
+            }
+        }
+        if structs.is_empty() {
+            return join(field.ty.clone(), &vectors, crew).map(FieldRows::Vector);
+        }
+        join_structs(&field.ty, &structs, crew).map(FieldRows::Struct)
+    };
+    let fields = fields.iter().enumerate().map(field).collect::<Result<_>>()?;
+    Ok(StructRows { len, validity, fields })
 }
 
 /// The rows of `parts` in a host's form, whose values have `width` bytes.

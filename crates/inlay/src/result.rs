@@ -8,6 +8,7 @@ use crate::table_rows::TableRows;
 use inlay_exec::Workers;
 use inlay_types::arrow::{ArrowArray, Exporter, PreparedColumn};
 use inlay_types::host::{self, HostForm};
+use inlay_types::nested::StructRows;
 use inlay_types::{
     Batch, Buffer, Error, FromValue, Interrupt, LogicalType, Reservation, Result, Value, Vector, allocator,
 };
@@ -616,6 +617,21 @@ impl QueryResult {
                 table.arrow(index, part, rows.start - start..rows.end - start, exporter)
             }
             (_, Some(_), None) => exporter.column(index, &self.vectors(index)?[0]),
+            (Source::Table(table), Some(_), Some(_))
+                if matches!(self.types[index], LogicalType::Struct(_)) =>
+            {
+                let rows = |(part, rows): (usize, Range<usize>)| {
+                    let start = self.starts[part];
+                    table.struct_rows(index, part, rows.start - start..rows.end - start)
+                };
+                let parts = self.source_parts().map(rows).collect::<Result<Vec<_>>>()?;
+                let parts: Vec<&StructRows> = parts.iter().collect();
+                let joined = self.with_crew(|crew| {
+                    let workers = crew.workers.alone();
+                    columns::join_structs(&self.types[index], &parts, Crew { workers: &workers, ..crew })
+                })?;
+                exporter.struct_column(index, &joined)
+            }
             _ => {
                 let parts = self.vectors(index)?;
                 let parts: Vec<&Vector> = parts.iter().collect();

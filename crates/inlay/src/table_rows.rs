@@ -13,6 +13,7 @@ use inlay_storage::{Column, Table, TableSnapshot};
 use inlay_types::arrow::{Exporter, PreparedColumn, StringLayout};
 use inlay_types::datetime::{MICROS_PER_DAY, is_finite_timestamp};
 use inlay_types::host::{HostForm, MIDNIGHT_DAYS_MAX};
+use inlay_types::nested::StructRows;
 use inlay_types::pages::{Layout, Part};
 use inlay_types::{Batch, Buffer, Error, Interrupt, LogicalType, Result, Value, Vector};
 use parking_lot::Mutex;
@@ -163,6 +164,13 @@ impl TableRows {
         segment.scan(rows.start, rows.len())
     }
 
+    /// The same of a column of structs, field by field.
+    pub fn struct_rows(&self, index: usize, group: usize, rows: Range<usize>) -> Result<StructRows> {
+        let snapshot = self.snapshot()?;
+        let segment = snapshot.row_groups()[group].segment_to_scan(self.columns[index])?;
+        segment.struct_rows(rows.start, rows.len())
+    }
+
     /// One column of rows of one row group for Arrow; that of all its rows is converted only once if there is room.
     pub fn arrow(
         &self,
@@ -173,6 +181,9 @@ impl TableRows {
     ) -> Result<PreparedColumn> {
         let snapshot = self.snapshot()?;
         let column = snapshot.row_groups()[group].column(self.columns[index]);
+        if matches!(self.types[index], LogicalType::Struct(_)) {
+            return exporter.struct_column(index, &self.struct_rows(index, group, rows)?);
+        }
         if rows != (0..column.len()) {
             return exporter.column(index, &self.part_of(index, group, rows)?);
         }

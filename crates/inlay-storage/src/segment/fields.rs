@@ -13,7 +13,7 @@ use super::encode::{self, Effort};
 use super::{Encoding, Segment};
 use crate::predicate::SegmentPredicate;
 use inlay_types::logical_type::Field;
-use inlay_types::nested::{extract_field, pack_struct};
+use inlay_types::nested::{FieldRows, StructRows, extract_field, pack_struct, unpack_rows};
 use inlay_types::{Bitmap, Error, LogicalType, MemoryBudget, Result, VECTOR_SIZE, Value, Vector};
 use std::ops::Range;
 use std::sync::Arc;
@@ -29,10 +29,8 @@ pub(super) struct Fields {
 
 /// The fields of a type, if it is a struct.
 pub(super) fn of_type(ty: &LogicalType) -> Option<&Arc<[Field]>> {
-    match ty {
-        LogicalType::Struct(fields) => Some(fields),
-        _ => None,
-    }
+    let LogicalType::Struct(fields) = ty else { return None };
+    Some(fields)
 }
 
 impl Fields {
@@ -139,6 +137,20 @@ impl Segment {
                 Ok(None)
             }
         }
+    }
+
+    /// Rows of structs field by field; those that are stored so are not packed in between.
+    pub fn struct_rows(&self, start: usize, len: usize) -> Result<StructRows> {
+        let Some(parts) = self.parts() else { return unpack_rows(&self.scan(start, len)?) };
+        let rows = |part: &Arc<Segment>| {
+            Ok(match of_type(&part.ty) {
+                Some(_) => FieldRows::Struct(part.struct_rows(start, len)?),
+                None => FieldRows::Vector(part.scan(start, len)?),
+            })
+        };
+        let fields = parts.iter().map(rows).collect::<Result<_>>()?;
+        let validity = self.validity.as_ref().map(|validity| validity.slice(start, len));
+        Ok(StructRows { len, validity, fields })
     }
 
     /// As [`Segment::filter`] by a field of packed rows.

@@ -3,11 +3,12 @@
 
 #![expect(unsafe_code, reason = "arrays are handed out by the C data interface")]
 
-use super::export_nested::{field_schema, nested_array};
+use super::export_nested::{field_schema, nested_array, struct_array};
 use super::ffi::{ArrowArray, ArrowArrayStream, ArrowSchema, FLAG_NULLABLE};
 use super::stream;
 use super::strings::string_buffers;
 use crate::host::unshown_moment;
+use crate::nested::{FieldRows, StructRows};
 use crate::value::Interval;
 use crate::{Batch, Bitmap, Buffer, Error, LogicalType, PhysicalType, Result, Vector, VectorBuilder};
 use std::any::Any;
@@ -183,6 +184,20 @@ impl Exporter {
     /// The layout of strings.
     pub fn strings(&self) -> StringLayout {
         self.strings
+    }
+
+    /// As [`Exporter::column`], of structs that are not packed.
+    pub fn struct_column(&self, index: usize, rows: &StructRows) -> Result<PreparedColumn> {
+        self.check_moments_of_fields(index, rows)?;
+        let array = struct_array(rows, self.strings).map_err(|e| named(e, &self.columns[index].name))?;
+        Ok(PreparedColumn::Array(array))
+    }
+
+    fn check_moments_of_fields(&self, index: usize, rows: &StructRows) -> Result<()> {
+        rows.fields.iter().try_for_each(|field| match field {
+            FieldRows::Vector(vector) => self.check_moments(index, vector),
+            FieldRows::Struct(rows) => self.check_moments_of_fields(index, rows),
+        })
     }
 
     /// One column as an array of [`Exporter::column_schema`].

@@ -2,7 +2,7 @@
 
 use super::export::{StringLayout, array_of, flat_array, format_of, schema_of};
 use super::ffi::{ArrowArray, ArrowSchema, FLAG_NULLABLE};
-use crate::nested::{unpack_lists, unpack_maps, unpack_struct, unpack_unions};
+use crate::nested::{FieldRows, StructRows, unpack_lists, unpack_maps, unpack_struct, unpack_unions};
 use crate::{Bitmap, Buffer, Error, LogicalType, PhysicalType, Result, Vector};
 use std::borrow::Cow;
 
@@ -101,6 +101,19 @@ pub(super) fn nested_array(vector: &Vector, strings: StringLayout) -> Result<Opt
         }
         _ => return Ok(None),
     }))
+}
+
+/// The array of rows of structs that are not packed.
+pub(super) fn struct_array(rows: &StructRows, strings: StringLayout) -> Result<ArrowArray> {
+    let part = |part: &FieldRows| match part {
+        FieldRows::Vector(vector) => flat_array(&vector.flatten(), strings),
+        FieldRows::Struct(rows) => struct_array(rows, strings),
+    };
+    let parts = rows.fields.iter().map(part).collect::<Result<_>>()?;
+    let null_count = rows.validity.as_ref().map_or(0, |validity| rows.len - validity.count_ones());
+    let validity =
+        rows.validity.as_ref().filter(|_| null_count > 0).map(|validity| validity.buffer().clone());
+    Ok(array_of(rows.len, null_count, vec![validity], parts, None))
 }
 
 /// Rows of `vector`, or NULL.

@@ -145,13 +145,35 @@ impl Frame {
         texts.each(starts.len(), |row, text| {
             let start = starts[row] as usize;
             let at = start + size + written[row] as usize;
-            bytes[at..at + text.len()].copy_from_slice(text);
+            copy_text(text, &mut bytes[at..at + text.len()]);
             written[row] += text.len() as u32;
         });
         for (&start, written) in starts.iter().zip(written) {
             let at = start as usize + end;
             bytes[at..at + 4].copy_from_slice(&written.to_le_bytes());
         }
+    }
+}
+
+/// Copies a text into as many bytes; short ones without a call.
+#[inline(always)]
+fn copy_text(from: &[u8], to: &mut [u8]) {
+    /// Up to twice `N` bytes as their first and last `N`.
+    #[inline(always)]
+    fn by_ends<const N: usize>(from: &[u8], to: &mut [u8]) {
+        if let (Some(first), Some(place)) = (from.first_chunk::<N>(), to.first_chunk_mut::<N>()) {
+            *place = *first;
+        }
+        if let (Some(last), Some(place)) = (from.last_chunk::<N>(), to.last_chunk_mut::<N>()) {
+            *place = *last;
+        }
+    }
+    match from.len() {
+        0..4 => to.iter_mut().zip(from).for_each(|(place, byte)| *place = *byte),
+        4..9 => by_ends::<4>(from, to),
+        9..17 => by_ends::<8>(from, to),
+        17..33 => by_ends::<16>(from, to),
+        33.. => to.copy_from_slice(from),
     }
 }
 

@@ -37,12 +37,34 @@ pub use count::Contents;
 pub use fixed::{find_fixed, lengths, plain_run};
 pub use pack::{Parts, pack_elements, pack_lists, pack_maps, pack_struct, pack_unions};
 pub use read::Sequence;
-pub use unpack::{extract_elements, extract_field, unpack_lists, unpack_maps, unpack_struct, unpack_unions};
+pub use unpack::{
+    extract_elements, extract_field, unpack_lists, unpack_maps, unpack_rows, unpack_struct, unpack_unions,
+};
 
-use crate::{LogicalType, PhysicalType};
+use crate::{Bitmap, LogicalType, PhysicalType, Vector};
 
 /// The bit of a sequence's header that says that it has a validity.
 const HAS_NULLS: u32 = 1 << 31;
+
+/// Rows of structs, field by field: as storage has them, before they are packed.
+#[derive(Clone, Debug)]
+pub struct StructRows {
+    /// Number of rows.
+    pub len: usize,
+    /// Which are not NULL; absent if none is. Where one is, its fields are.
+    pub validity: Option<Bitmap>,
+    /// The rows of each field.
+    pub fields: Vec<FieldRows>,
+}
+
+/// Rows of a field.
+#[derive(Clone, Debug)]
+pub enum FieldRows {
+    /// Of any type but structs.
+    Vector(Vector),
+    /// Of structs.
+    Struct(StructRows),
+}
 
 /// Bytes of each value in packed form; `None` for types carried as views.
 #[inline]

@@ -1,7 +1,7 @@
 //! Vectors of the parts of nested values. Strings in them are views into the heap of the nested vector.
 
 use super::read::{Sequence, StructLayout, map_parts, union_parts};
-use super::{fixed, fixed_width};
+use super::{FieldRows, StructRows, fixed, fixed_width};
 use crate::view::INLINE_LIMIT;
 use crate::{Bitmap, Buffer, Error, Heap, LogicalType, Reservation, Result, Vector, View, limits};
 
@@ -233,6 +233,17 @@ pub fn unpack_struct(structs: &Vector) -> Result<Vec<Vector>> {
         return Err(Error::internal(format!("{} unpacked as structs", structs.ty())));
     };
     (0..fields.len()).map(|index| extract_field(structs, index)).collect()
+}
+
+/// Structs field by field, with those inside of them.
+pub fn unpack_rows(structs: &Vector) -> Result<StructRows> {
+    let rows = |field: Vector| {
+        let is_struct = matches!(field.ty(), LogicalType::Struct(_));
+        Ok(if is_struct { FieldRows::Struct(unpack_rows(&field)?) } else { FieldRows::Vector(field) })
+    };
+    let fields = unpack_struct(structs)?.into_iter().map(rows).collect::<Result<_>>()?;
+    let validity = structs.flatten().validity().cloned();
+    Ok(StructRows { len: structs.len(), validity, fields })
 }
 
 /// The tag of each row (0 where it is NULL), and one vector per member: NULL where another member is held.

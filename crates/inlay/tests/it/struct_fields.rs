@@ -239,14 +239,14 @@ fn a_file_says_by_its_version_that_it_has_structs_by_fields_even_while_the_log_a
     connection.execute("CREATE TABLE few AS SELECT {'a': range} AS s FROM range(500)").unwrap();
     connection.execute("CHECKPOINT").unwrap();
     assert_eq!(version(&path), 2, "packed structs are nothing new");
-    connection.execute("CREATE TABLE many AS SELECT {'a': range} AS s FROM range(5000)").unwrap();
+    connection.execute("CREATE TABLE many AS SELECT {'a': range} AS s FROM range(40000)").unwrap();
     assert_eq!(version(&path), 4, "before the log has it");
     // What a kill leaves.
     folder::copy_database(&path, &copy);
     let sum = "SELECT sum(s.a) FROM many";
     {
         let restored = sql::open(&copy, &[]).unwrap();
-        assert_eq!(sql::number(&restored.connect(), sum).unwrap(), 4999 * 2500);
+        assert_eq!(sql::number(&restored.connect(), sum).unwrap(), 39999 * 20000);
         restored.connect().execute("INSERT INTO few VALUES ({'a': 1}); CHECKPOINT").unwrap();
     }
     {
