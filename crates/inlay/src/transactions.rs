@@ -1,7 +1,7 @@
 //! The transactions of a statement, or of everything between BEGIN and COMMIT: one for each database that is used, begun
 //! when it is first looked at. Only one of them may change anything, for two files cannot be committed at once.
 
-pub(crate) use crate::database::remote::RemoteSession;
+pub(crate) use crate::database::remote::{RemoteSession, Take};
 use crate::database::{Database, ForeignSnapshot, ForeignSnapshots};
 use crate::text::same_name;
 pub(crate) use inlay_catalog::TEMPORARY;

@@ -37,6 +37,9 @@ const IDLE_MAX: usize = 8;
 /// What statements of several steps are undone by.
 const SAVEPOINT: &str = "inlay_statement";
 
+/// What takes rows that are sent.
+pub(crate) type Take<'t> = dyn FnMut(Batch) -> Result<()> + 't;
+
 /// A database at a server, under a name here.
 pub(crate) struct RemoteDatabase {
     pub name: String,
@@ -313,7 +316,7 @@ impl RemoteSession {
         names: &[String],
         columns: Vec<WireColumn>,
         create: Option<&str>,
-        rows: &mut dyn FnMut(&mut dyn FnMut(Batch) -> Result<()>) -> Result<()>,
+        rows: &mut dyn FnMut(&mut Take<'_>) -> Result<()>,
         interrupt: &Interrupt,
     ) -> Result<u64> {
         let failed = |error| self.database.error(error, "");
@@ -327,10 +330,7 @@ impl RemoteSession {
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             let mut appender: Appender =
                 client.append(&[schema, name], &names, columns.clone()).map_err(failed)?;
-            rows(&mut |batch| {
-                let sent = interruptible(interrupt, || appender.push(batch).map_err(failed));
-                sent
-            })?;
+            rows(&mut |batch| interruptible(interrupt, || appender.push(batch).map_err(failed)))?;
             appender.finish().map_err(failed)
         };
         interruptible(interrupt, || {

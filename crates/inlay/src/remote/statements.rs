@@ -3,7 +3,7 @@
 use crate::execute::{Run, output_names, output_types};
 use crate::result::QueryResult;
 use crate::text::same_name;
-use crate::transactions::RemoteSession;
+use crate::transactions::{RemoteSession, Take};
 use inlay_catalog::qualified;
 use inlay_protocol::types::WireColumn;
 use inlay_sql::binder::Databases;
@@ -11,7 +11,7 @@ use inlay_sql::parser::{ast, called_names, table_names, without_qualifier};
 use inlay_sql::plan::statement::Query;
 use inlay_sql::plan::{Expr, Place, Plan, Statement, display};
 use inlay_types::sql_text as sql;
-use inlay_types::{Batch, Error, LogicalType, Result};
+use inlay_types::{Error, LogicalType, Result};
 use std::sync::Arc;
 
 /// Functions that mean the same at a server, though rows may be made of them.
@@ -26,7 +26,7 @@ enum Sending<'s> {
     /// All of it is there.
     Text(&'s ast::Statement),
     /// Rows of this side for a table there.
-    Rows { table: &'s ast::ObjectName, query: ast::Query, into: Into<'s> },
+    Rows { table: &'s ast::ObjectName, query: Box<ast::Query>, into: Into<'s> },
 }
 
 /// What the rows are put into.
@@ -51,7 +51,7 @@ impl Run<'_> {
         let answer = match sending {
             Sending::Text(whole) => self.text_sent(&session, whole)?,
             Sending::Rows { table, query, into } => {
-                let query = self.rows_for(statement, query)?;
+                let query = self.rows_for(statement, *query)?;
                 self.rows_sent(&session, &self.key_of(&session, table), query, &into)?
             }
         };
@@ -207,7 +207,7 @@ impl Run<'_> {
         let query = self.optimized(query)?;
         let context = self.context();
         let mut stream = inlay_exec::stream(&query, &context)?;
-        let mut all = |push: &mut dyn FnMut(Batch) -> Result<()>| -> Result<()> {
+        let mut all = |push: &mut Take<'_>| -> Result<()> {
             loop {
                 let (batches, _) = stream.next_part(PART_BYTES)?;
                 if batches.is_empty() {
@@ -231,7 +231,7 @@ impl Run<'_> {
         let lines = match sending {
             Sending::Text(whole) => vec![format!("Send to {name}: {}", text_for(&session, whole)?.trim())],
             Sending::Rows { table, query, .. } => {
-                let query = self.optimized(self.rows_for(statement, query)?)?;
+                let query = self.optimized(self.rows_for(statement, *query)?)?;
                 let plan = display::text(&query, &|_| Vec::new());
                 let head = format!("Append to {} of {name}", self.key_of(&session, table));
                 std::iter::once(head).chain(plan.lines().map(|line| format!("  {line}"))).collect()
@@ -327,12 +327,12 @@ fn rows_of(kind: &ast::StatementKind) -> Option<Sending<'_>> {
                 insert.on_conflict.is_none() && insert.returning.is_none() && insert.overriding.is_none();
             let query = insert.source.as_ref().filter(|_| is_plain)?;
             let into = Into::Table { columns: &insert.columns, by_name: insert.by_name };
-            Some(Sending::Rows { table: &insert.table, query: ast::Query::clone(query), into })
+            Some(Sending::Rows { table: &insert.table, query: query.clone(), into })
         }
         K::CreateTable(create) => {
             let query = create.query.as_ref()?;
             let into = Into::New { columns: &create.columns, on_existing: create.on_existing };
-            Some(Sending::Rows { table: &create.name, query: ast::Query::clone(query), into })
+            Some(Sending::Rows { table: &create.name, query: query.clone(), into })
         }
         _ => None,
     }
