@@ -185,11 +185,19 @@ impl Writer<'_> {
                 }
             }
             "left" | "right" if left == T::Varchar => {
-                let fails = failure(&format!("{name} with a negative number of characters"), &b, "STRING");
+                let fails = failure(
+                    &format!("{name} with a negative number of characters"),
+                    &beside(&b, "of", &a),
+                    "STRING",
+                );
                 Some(format!("CASE WHEN {b} < 0 THEN {fails} ELSE {name}({a}, CAST({b} AS INT)) END"))
             }
             "substring" | "substr" if left == T::Varchar => {
-                let fails = failure("substring from a place before the first character", &b, "STRING");
+                let fails = failure(
+                    "substring from a place before the first character",
+                    &beside(&b, "of", &a),
+                    "STRING",
+                );
                 Some(format!("CASE WHEN {b} < 1 THEN {fails} ELSE substring({a}, CAST({b} AS INT)) END"))
             }
             "repeat" if left == T::Varchar => Some(format!("repeat({a}, CAST(greatest({b}, 0) AS INT))")),
@@ -210,7 +218,16 @@ impl Writer<'_> {
             }
             "ilike" | "~~*" => {
                 let lowered = in_cases("lower", &a, NOT_LOWERED);
-                let pattern = in_cases("lower", &b, NOT_LOWERED);
+                let pattern = match constant(other) {
+                    Some(Value::Varchar(written)) if written.contains(['İ', 'Σ', 'ẞ']) => {
+                        return Some(self.refuse(
+                            "ILIKE with a letter whose other case is not one letter everywhere",
+                            place,
+                        ));
+                    }
+                    Some(_) => format!("lower({b})"),
+                    None => in_cases("lower", &b, NOT_LOWERED),
+                };
                 pattern::like(None, &format!("({lowered})"), &format!("({pattern})"), None)
             }
             "regexp_matches" | "regexp_like" | "regexp_full_match" | "~" => {
@@ -400,7 +417,7 @@ impl Writer<'_> {
             let what = format!("{left} {symbol} {right}, of whose digits Spark gives some away");
             return Some(self.refuse(what, place));
         }
-        let fails = failure("an overflow of DECIMAL", a, &spark);
+        let fails = failure("an overflow of DECIMAL", &beside(a, symbol, b), &spark);
         let limit = 10f64.powi(38 - i32::from(scale)) * (1.0 - 1e-12);
         Some(format!(
             "CASE WHEN abs(CAST({a} AS DOUBLE) {symbol} CAST({b} AS DOUBLE)) >= {} THEN {fails} ELSE {plain} END",
@@ -426,7 +443,7 @@ impl Writer<'_> {
                 let (x, from, count) = (&texts[0], &texts[1], &texts[2]);
                 let fails = failure(
                     "substring from a place before the first character, or of a negative length",
-                    from,
+                    &beside(from, "of", x),
                     "STRING",
                 );
                 Some(format!(
@@ -516,6 +533,11 @@ pub(crate) fn constant(expr: &Expr) -> Option<&Value> {
 
 fn whole_of(value: &Value) -> Option<i64> {
     value.as_i128().and_then(|whole| i64::try_from(whole).ok())
+}
+
+/// Two values as the text of a failure, of which one is not constant: see [`failure`].
+fn beside(a: &str, word: &str, b: &str) -> String {
+    format!("concat(CAST({a} AS STRING), ' {word} ', CAST({b} AS STRING))")
 }
 
 /// A change of case, where both engines change it alike.

@@ -23,7 +23,7 @@ pub(crate) fn text(value: &str) -> String {
 
 /// A message as an expression of a type that fails with it and the value that is the matter, as a text that is no number does in ANSI
 /// mode: `raise_error` of Sail fails for a batch without rows, too. The value has to be of the row, as Sail computes what is constant even
-/// where there are no rows, and the type is not BOOLEAN, as Sail computes both sides of a CASE of those.
+/// where it is not reached, and the type is not BOOLEAN, as Sail computes both sides of a CASE of those.
 pub(crate) fn failure(message: &str, value: &str, spark: &str) -> String {
     let message = text(&format!("inlay: {message}: "));
     format!("CAST(CAST(concat({message}, CAST({value} AS STRING)) AS INT) AS {spark})")
