@@ -67,7 +67,7 @@ mod text;
 mod transactions;
 pub mod types;
 
-pub use calling::calling;
+pub use calling::{calling, calling_zone};
 pub use chunk::{Chunk, Column, Parts};
 pub use command::{Command, CommandClass};
 pub use conditions::{Comparison, Condition, conditions};
@@ -83,7 +83,7 @@ pub use define::{Dump, DumpTable};
 pub use delivery::Delivery;
 pub use execute::cluster::{ClusterQuery, ClusterTable, Shipped};
 pub use functions::{HostLimits, StoredFunction};
-pub use host_values::{common_host_type, host_value_as, type_of_values, vector_of_values};
+pub use host_values::{common_host_type, host_column, host_value_as, vector_of_values};
 pub use inlay_catalog::{
     ScanRequest, SourceColumn, SourceFilter, SourceScan, SourceTask, TableSource, near_names,
 };
@@ -91,8 +91,7 @@ pub use inlay_exec::{Priority, Progress};
 pub use inlay_formats::host::HostFiles;
 pub use inlay_formats::{ArrowStreamTable, ArrowTable, ColumnSource, DeferredColumn, SourceValues};
 pub use inlay_functions::manual;
-pub use inlay_kernels::cast::cast_value_in_zone;
-pub use inlay_kernels::cast::implied_value;
+pub use inlay_kernels::cast::{cast_rows_in_zone, cast_value_in_zone, implied_value};
 pub use inlay_kernels::external;
 pub use inlay_kernels::zone::Zone;
 pub use inlay_kernels::{NullHandling, Volatility};
