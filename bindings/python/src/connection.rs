@@ -66,8 +66,8 @@ pub fn connect(
         settings.push(("access_mode".to_string(), Value::Varchar("read_only".to_string())));
     }
     // Opening may replay a log.
-    let database = unwrapped(py, py.detach(|| Database::open(&path, &settings)))?;
-    if let Some(warning) = database.warning() {
+    let (database, note) = unwrapped(py, py.detach(|| Database::open_noting(&path, &settings)))?;
+    for warning in database.warning().into_iter().chain(note.as_deref()) {
         PyErr::warn(py, &py.get_type::<PyUserWarning>(), &CString::new(warning)?, 1)?;
     }
     functions::install(&database);

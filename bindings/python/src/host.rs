@@ -5,7 +5,7 @@ use crate::errors::{exception, exception_with, plain, unwrapped};
 use crate::register::{self, Table};
 use inlay::settings::HostSettings;
 use inlay::types::{Error, Result};
-use inlay::{Connection, Entered, Host, HostScope, HostTable, ProgressWatch};
+use inlay::{Connection, Entered, Host, HostScope, HostTable, ProgressWatch, Zone};
 use parking_lot::Mutex;
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
@@ -286,6 +286,21 @@ impl Host for PythonHost {
         self.given > 0
     }
 
+    fn view_is_kept(&self, name: &str, sql: &str) {
+        let sql = sql.to_lowercase();
+        let tables = self.tables.lock();
+        let found = tables.iter().skip(self.given).map(|(variable, _)| variable);
+        let named: Vec<&str> =
+            found.filter(|variable| sql.contains(&variable.to_lowercase())).map(String::as_str).collect();
+        if !named.is_empty() {
+            self.notes.lock().push(format!(
+                "view \"{name}\" is kept, but its rows are not: it reads the Python variable {}, and works only where one of \
+                 this name is; CREATE TABLE ... AS keeps rows",
+                named.join(", ")
+            ));
+        }
+    }
+
     fn note(&self, message: &str) {
         self.notes.lock().push(message.to_string());
     }
@@ -393,6 +408,12 @@ pub fn dictionary_of(py: Python<'_>, tables: Vec<(String, HostTable)>) -> PyResu
         }
     }
     Ok(dictionary)
+}
+
+/// The time zone that moments without one are of: that of the session whose call this thread is in, or works for.
+pub fn zone() -> Arc<Zone> {
+    let of_call = || InCall::current().map(|call| call.connection.host_settings().zone());
+    inlay::calling_zone().or_else(of_call).unwrap_or_else(Zone::utc)
 }
 
 /// What a name is in Python.

@@ -32,6 +32,8 @@ struct Mixture {
     is_there: bool,
     /// Why no kind is all of theirs.
     refused: Option<PyErr>,
+    /// Whether decimals have more digits than DECIMAL, alone or together.
+    is_too_wide: bool,
     /// How many lists and dicts are around what is read.
     depth: usize,
 }
@@ -216,6 +218,18 @@ pub fn value_or_text(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Valu
     }
 }
 
+/// A value of a column that has no texts, whose numbers stay numbers: a Decimal of too many digits is an error.
+pub fn value_among_others(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Value> {
+    let mut mixture = Mixture::default();
+    let read = read(py, object, &mut mixture);
+    let is_too_wide = mixture.is_too_wide;
+    match read.and_then(|value| mixture.refused.map_or(Ok(value), Err)) {
+        Err(error) if is_too_wide => Err(error),
+        Err(_) => value_or_text(py, object),
+        read => read,
+    }
+}
+
 /// Whether an exception says that the call is to end.
 fn is_interrupt(py: Python<'_>, error: &PyErr) -> PyResult<bool> {
     let class = py.import("inlay.exceptions")?.getattr("InterruptException")?;
@@ -246,8 +260,9 @@ fn has_half_character(object: &Bound<'_, PyAny>) -> bool {
 /// A value whose lists have one kind each.
 fn alone(py: Python<'_>, object: &Bound<'_, PyAny>, mixture: &mut Mixture) -> PyResult<Value> {
     let mut own = Mixture { depth: mixture.depth, ..Mixture::default() };
-    let value = read(py, object, &mut own)?;
-    own.refused.map_or(Ok(value), Err)
+    let value = read(py, object, &mut own);
+    mixture.is_too_wide |= own.is_too_wide;
+    own.refused.map_or(value, Err)
 }
 
 /// Like [`value`]; says whether it has a mixture in it.
@@ -290,22 +305,35 @@ fn read(py: Python<'_>, object: &Bound<'_, PyAny>, mixture: &mut Mixture) -> PyR
 /// A list of values that have one type in common.
 fn list(py: Python<'_>, object: &Bound<'_, PyAny>, mixture: &mut Mixture) -> PyResult<Value> {
     let items = object.try_iter()?.map(|item| read(py, &item?, mixture)).collect::<PyResult<Vec<_>>>()?;
-    let mut element = LogicalType::Null;
+    let (count, mut element) = (items.len(), LogicalType::Null);
     for item in &items {
         let ty = item.logical_type();
         mixture.is_there |= !are_alike(&element, &ty);
-        let Some(common) = inlay::common_host_type(&element, &ty) else {
-            let message = format!("a list holds values of the types {element} and {ty}");
-            mixture.refused.get_or_insert_with(|| misuse(py, message));
-            return Ok(Value::Null);
+        element = match inlay::common_host_type(&element, &ty) {
+            Ok(Some(common)) => common,
+            Ok(None) => {
+                let message = format!("a list holds values of the types {element} and {ty}");
+                mixture.refused.get_or_insert_with(|| misuse(py, message));
+                return Ok(Value::Null);
+            }
+            // The values may have fewer digits than their types.
+            Err(_) => LogicalType::Null,
         };
-        element = common;
+        if element == LogicalType::Null && ty != LogicalType::Null {
+            break;
+        }
     }
-    // A list without values is cast to whatever list is asked for.
-    let cast = |item: &Value| inlay::cast_value(item, &element);
-    let values = items.iter().map(cast).collect::<Result<Vec<_>, _>>();
-    let values = values.map_err(|error| crate::errors::exception(py, &error))?;
-    Ok(Value::List { element: Arc::new(element), values })
+    match inlay::host_column(items, &host::zone()) {
+        Ok(Some((element, values))) => Ok(Value::List { element: Arc::new(element), values }),
+        Ok(None) => {
+            Ok(Value::List { element: Arc::new(LogicalType::Null), values: vec![Value::Null; count] })
+        }
+        Err(error) => {
+            mixture.is_too_wide = true;
+            mixture.refused.get_or_insert_with(|| crate::errors::exception(py, &error));
+            Ok(Value::Null)
+        }
+    }
 }
 
 /// How many characters of a text a message has.
@@ -357,13 +385,14 @@ fn map(py: Python<'_>, dict: &Bound<'_, PyDict>, mixture: &mut Mixture) -> PyRes
         let wider = |known: &LogicalType, new: &Value, what: &str| {
             let new = new.logical_type();
             let message = format!("the {what} of a dict have the types {known} and {new}");
-            inlay::common_host_type(known, &new).ok_or_else(|| misuse(py, message))
+            unwrapped(py, inlay::common_host_type(known, &new))?.ok_or_else(|| misuse(py, message))
         };
         types = (wider(&types.0, &key, "keys")?, wider(&types.1, &item, "values")?);
         entries.push((key, item));
     }
+    let zone = host::zone();
     let cast = |(key, item): &(Value, Value)| {
-        Ok((inlay::cast_value(key, &types.0)?, inlay::cast_value(item, &types.1)?))
+        Ok((inlay::host_value_as(key, &types.0, &zone)?, inlay::host_value_as(item, &types.1, &zone)?))
     };
     let entries = unwrapped(py, entries.iter().map(cast).collect::<inlay::Result<Vec<_>>>())?;
     Ok(Value::Map { types: Arc::new(types), entries })
@@ -446,7 +475,7 @@ fn other(py: Python<'_>, object: &Bound<'_, PyAny>, mixture: &mut Mixture) -> Py
     let class = object.get_type();
     let (module, name) = (plain(&class.module()?), plain(&class.name()?));
     match (module.as_str(), name.as_str()) {
-        ("decimal", "Decimal") => decimal(object),
+        ("decimal", "Decimal") => decimal(object).inspect_err(|_| mixture.is_too_wide = true),
         ("inlay.value.constant", _) => typed(py, object),
         ("uuid", "UUID") => Ok(Value::Uuid(object.getattr("int")?.extract()?)),
         (_, "NAType" | "NaTType" | "MaskedConstant") => Ok(Value::Null),
@@ -593,7 +622,10 @@ pub fn value_as(py: Python<'_>, object: &Bound<'_, PyAny>, ty: &LogicalType) -> 
         _ => {}
     }
     let plain = value(py, object)?;
-    unwrapped(py, inlay::implied_value(&plain, ty))
+    if plain.is_null() || plain.logical_type() == *ty {
+        return Ok(plain);
+    }
+    unwrapped(py, inlay::implied_value(&plain, ty, &host::zone()))
 }
 
 // Dicts are gone through as lists of their items: converting a value may run Python code, and without a GIL other threads

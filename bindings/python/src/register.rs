@@ -7,7 +7,7 @@
 use crate::arrow;
 use crate::columns::column_of;
 use crate::errors::{exception, forgiven, has, misuse, plain, unwrapped};
-use crate::host::tables_of;
+use crate::host::{self, tables_of};
 use crate::parameters;
 use crate::pending::looked_at;
 use crate::result::Answer;
@@ -18,6 +18,7 @@ use inlay::types::arrow::StreamReader;
 use inlay::types::datetime::{is_date, is_finite_timestamp, is_timestamp};
 use inlay::types::{Bitmap, Buffer, EnumType, Heap, Interval, LogicalType, Vector, VectorBuilder};
 use inlay::{ArrowTable, ColumnSource, HostTable, QueryResult, SourceValues, TableSource, Value};
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use std::ptr::NonNull;
@@ -505,19 +506,26 @@ fn objects(
         "T" => array.call_method1("astype", ("O",))?.call_method0("tolist")?,
         _ => array.call_method0("tolist")?,
     };
+    let named = |error: PyErr| match error.is_instance_of::<PyException>(py) {
+        true => in_column(py, column, error),
+        false => error,
+    };
     let (mut values, mut not_numbers) = (Vec::with_capacity(array.len()?), Vec::new());
     for item in items.try_iter()? {
         let item = item?;
-        // pandas writes a missing text as NaN.
-        let missing = item.is_instance_of::<pyo3::types::PyFloat>() && item.ne(&item)?;
+        let value = parameters::value_among_others(py, &item).map_err(&named)?;
+        // pandas writes what is missing as NaN, also beside decimals.
+        let missing = value.as_f64().is_some_and(f64::is_nan);
         if missing {
             not_numbers.push(values.len());
         }
-        values.push(if missing { Value::Null } else { parameters::value_or_text(py, &item)? });
+        values.push(if missing { Value::Null } else { value });
     }
-    let ty = match inlay::type_of_values(&values) {
-        None if !not_numbers.is_empty() && !is_masked => LogicalType::Double,
-        ty => ty.unwrap_or(LogicalType::Varchar),
+    let len = values.len();
+    let (ty, mut values) = match unwrapped(py, inlay::host_column(values, &host::zone())).map_err(named)? {
+        Some(column) => column,
+        None if !not_numbers.is_empty() && !is_masked => (LogicalType::Double, vec![Value::Null; len]),
+        None => (LogicalType::Varchar, vec![Value::Null; len]),
     };
     // Among floats, NaN may be one, unless a mask says what is missing.
     if ty == LogicalType::Double && !is_masked && nan == Nan::IsValue {
@@ -525,15 +533,19 @@ fn objects(
             values[row] = Value::Double(f64::NAN);
         }
     }
-    let mut builder = VectorBuilder::new(ty.clone(), values.len());
+    let mut builder = VectorBuilder::new(ty, values.len());
     for value in &values {
-        let pushed = match value.is_null() || value.logical_type() == ty {
-            true => builder.push(value),
-            false => builder.push(&inlay::host_value_as(value, &ty)),
-        };
-        pushed.map_err(|error| misuse(py, format!("column \"{column}\": {error}")))?;
+        builder.push(value).map_err(|error| misuse(py, format!("column \"{column}\": {error}")))?;
     }
     Ok(builder.finish())
+}
+
+/// The same exception, whose message begins with the column.
+fn in_column(py: Python<'_>, column: &str, error: PyErr) -> PyErr {
+    let value = error.value(py);
+    let told = value.str().map(|text| plain(&text)).unwrap_or_default();
+    let _ = value.setattr("args", (format!("column \"{column}\": {told}"),));
+    error
 }
 
 /// Registers an object under a name.

@@ -35,12 +35,11 @@ pub struct Texts {
     is_objects: bool,
 }
 
-/// The column of an array of texts; `None` unless its first value that is not missing is a text. Then all are: what is
-/// none becomes one.
+/// The column of an array of texts; `None` unless there is a text. Then all are: what is none becomes one.
 pub fn column(array: &Bound<'_, PyAny>, kind: &str) -> PyResult<Option<Texts>> {
     let py = array.py();
     let is_objects = kind == "O";
-    if is_objects && !begins_with_text(array)? {
+    if is_objects && !has_text(array)? {
         return Ok(None);
     }
     let array = match is_objects {
@@ -50,17 +49,15 @@ pub fn column(array: &Bound<'_, PyAny>, kind: &str) -> PyResult<Option<Texts>> {
     Ok(Some(Texts { len: array.len()?, array: array.unbind(), is_objects }))
 }
 
-/// Whether the first value of an array of objects that is neither None nor NaN is a text.
-fn begins_with_text(array: &Bound<'_, PyAny>) -> PyResult<bool> {
+/// Whether a value of an array of objects is a text. Mostly the first one tells.
+fn has_text(array: &Bound<'_, PyAny>) -> PyResult<bool> {
     let py = array.py();
     let len = array.len()?;
     for from in (0..len).step_by(SEEN) {
         let block = slice(array, from..len.min(from + SEEN))?.call_method0("tolist")?;
         for object in block.cast::<PyList>()?.iter() {
-            match kind_of(py, object.as_ptr()) {
-                Kind::Missing => {}
-                Kind::Text(_) => return Ok(true),
-                Kind::Other => return Ok(false),
+            if matches!(kind_of(py, object.as_ptr()), Kind::Text(_)) {
+                return Ok(true);
             }
         }
     }

@@ -18,6 +18,7 @@ use crate::settings::SessionSettings;
 use crate::transactions::{SessionNames, Transactions};
 use inlay_exec::Team;
 use inlay_kernels::random::Randomness;
+use inlay_kernels::zone::Zone;
 use inlay_types::limits;
 use inlay_types::{Error, Result, Value};
 use parking_lot::RwLock;
@@ -27,8 +28,13 @@ use std::sync::Arc;
 /// So many queries may run inside of each other: those of functions that queries of functions call.
 const DEPTH_MAX: usize = 16;
 
-/// See the module documentation. Empty once the statement has ended.
-struct Calling(RwLock<Option<Seen>>);
+/// See the module documentation.
+struct Calling {
+    /// Of the session, when the statement began.
+    zone: Arc<Zone>,
+    /// Nothing once the statement has ended.
+    seen: RwLock<Option<Seen>>,
+}
 
 /// What the statement sees, and who works for it.
 struct Seen {
@@ -51,7 +57,7 @@ struct End<'a>(&'a Calling);
 
 impl Drop for End<'_> {
     fn drop(&mut self) {
-        let seen = self.0.0.write().take();
+        let seen = self.0.seen.write().take();
         drop(seen);
     }
 }
@@ -78,11 +84,18 @@ impl<'a> Run<'a> {
             transaction: ids.transaction,
             depth: session.nested.as_ref().map_or(0, |nested| nested.depth),
         };
-        let calling = Arc::new(Calling(RwLock::new(Some(seen))));
+        let zone = session.settings.time_zone();
+        let calling = Arc::new(Calling { zone, seen: RwLock::new(Some(seen)) });
         limits.statement = Some(Arc::<Calling>::clone(&calling));
         let _end = End(&calling);
         limits::with(limits, || work(self))
     }
+}
+
+/// The time zone of the session whose statement calls functions on this thread; `None` where none does.
+pub fn calling_zone() -> Option<Arc<Zone>> {
+    let statement = limits::current()?.statement?.downcast::<Calling>().ok()?;
+    Some(Arc::clone(&statement.zone))
 }
 
 /// A connection that reads what the statement reads that calls `function` on this thread. To be closed when the call
@@ -91,7 +104,7 @@ pub fn calling(function: &str) -> Result<Connection> {
     let Some(limits) = limits::current() else { return Err(outside(function)) };
     let statement = limits.statement.and_then(|statement| statement.downcast::<Calling>().ok());
     let Some(statement) = statement else { return Err(outside(function)) };
-    let seen = statement.0.read();
+    let seen = statement.seen.read();
     let Some(seen) = &*seen else {
         return Err(Error::TransactionState {
             message: format!(

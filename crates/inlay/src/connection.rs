@@ -168,6 +168,7 @@ impl Connection {
         let mut settings = settings;
         settings.priority = settings.priority.apart();
         settings.host = settings.host.apart();
+        settings.host.set_zone(settings.time_zone());
         let priority = settings.priority.clone();
         let team = Arc::new(Team::new(Arc::clone(database.pool()), priority));
         let session = Session { id, progress, who, ..Session::new(settings, team) };

@@ -197,8 +197,13 @@ impl Database {
     /// `access_mode` may be `read_only` or `read_write`, `synchronous` `full`, `normal` or `off`; other settings are
     /// those of SET.
     pub fn open(path: &str, config: &[(String, Value)]) -> Result<Self> {
+        Self::open_noting(path, config).map(|(database, _)| database)
+    }
+
+    /// As [`Database::open`]; says which settings changed for connections that others have to the same database.
+    pub fn open_noting(path: &str, config: &[(String, Value)]) -> Result<(Self, Option<String>)> {
         if Url::is_one(path) {
-            return Self::open_server(path, config);
+            return Ok((Self::open_server(path, config)?, None));
         }
         let path = if is_memory(path) { path.to_string() } else { absolute(path) };
         Self::open_with(Arc::new(RealDisk), true, &path, config)
@@ -206,7 +211,7 @@ impl Database {
 
     /// As [`Database::open`], on another disk; for tests.
     pub fn open_on(disk: Arc<dyn Disk>, path: &str, config: &[(String, Value)]) -> Result<Self> {
-        Self::open_with(disk, false, path, config)
+        Self::open_with(disk, false, path, config).map(|(database, _)| database)
     }
 
     fn open_with(
@@ -214,7 +219,7 @@ impl Database {
         is_on_real_disk: bool,
         path: &str,
         config: &[(String, Value)],
-    ) -> Result<Self> {
+    ) -> Result<(Self, Option<String>)> {
         let (access, config) = settings::access_of(config)?;
         if is_memory(path) && access == Some(AccessMode::ReadOnly) {
             let message = "a database in memory cannot be opened read-only: it would stay empty";
@@ -228,13 +233,13 @@ impl Database {
                 // After a fork the parent's database is not the child's.
                 if database.check_process().is_ok() {
                     database.expect_access(access)?;
-                    database.configure(&config)?;
-                    return Ok(database);
+                    let note = database.configure(&config)?;
+                    return Ok((database, note));
                 }
             }
             let database = Self::opened(disk, is_on_real_disk, path, access, &config)?;
             named.insert(name.to_string(), Arc::downgrade(&database.0));
-            return Ok(database);
+            return Ok((database, None));
         }
         let known = if is_memory(path) { None } else { identity(&disk, Path::new(path))? };
         let mut open_files = OPEN_FILES.lock();
@@ -244,15 +249,15 @@ impl Database {
             // After a fork the parent's opening is not the child's, which opens the file anew.
             if database.check_process().is_ok() {
                 database.expect_access(access)?;
-                database.configure(&config)?;
-                return Ok(database);
+                let note = database.configure(&config)?;
+                return Ok((database, note));
             }
         }
         let database = Self::opened(Arc::clone(&disk), is_on_real_disk, path, access, &config)?;
         if let Some((identity, _)) = database.0.main.store.identity() {
             open_files.insert(identity, Arc::downgrade(&database.0));
         }
-        Ok(database)
+        Ok((database, None))
     }
 
     /// A database that nobody in this process has open.
@@ -326,8 +331,33 @@ impl Database {
             .with_hint("close it to open it otherwise"))
     }
 
-    fn configure(&self, config: &[(String, Value)]) -> Result<()> {
-        settings::set_all(config, &self.0.settings, &mut self.0.session.lock())
+    /// Gives settings of a database that is open their values; what is to be said of those that all its connections share.
+    fn configure(&self, config: &[(String, Value)]) -> Result<Option<String>> {
+        let mut session = self.0.session.lock();
+        let names =
+            config.iter().map(|(name, _)| name.as_str()).filter(|name| settings::is_of_database(name));
+        let shared: Vec<&str> = names.collect();
+        let values = |session: &SessionSettings| -> Vec<Option<String>> {
+            let value =
+                |name: &&str| settings::get(name, &self.0.settings, session).map(|value| value.to_string());
+            shared.iter().map(value).collect()
+        };
+        let before = values(&session);
+        settings::set_all(config, &self.0.settings, &mut session)?;
+        let (after, mut changed) = (values(&session), Vec::new());
+        for (name, (before, after)) in shared.iter().zip(before.into_iter().zip(after)) {
+            if before != after {
+                let shown = |value: Option<String>| value.unwrap_or_else(|| "nothing".to_string());
+                changed.push(format!("{name} from {} to {}", shown(before), shown(after)));
+            }
+        }
+        Ok((!changed.is_empty()).then(|| {
+            format!(
+                "\"{}\" is open in this process already, and all of its connections share these settings, which changed: {}",
+                self.name(),
+                changed.join(", ")
+            )
+        }))
     }
 
     /// A number that no connection or statement of this database has yet.

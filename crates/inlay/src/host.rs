@@ -113,6 +113,9 @@ pub trait Host: Send + Sync {
         None
     }
 
+    /// Told that a view is created that will be there when the program is not; its text may name objects of the program.
+    fn view_is_kept(&self, _name: &str, _sql: &str) {}
+
     /// Told something that whoever wrote the statement should know, though it succeeds.
     fn note(&self, _message: &str) {}
 }

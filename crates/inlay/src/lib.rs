@@ -69,7 +69,7 @@ mod transactions;
 mod triggers;
 pub mod types;
 
-pub use calling::calling;
+pub use calling::{calling, calling_zone};
 pub use chunk::{Chunk, Column, Parts};
 pub use command::{Command, CommandClass};
 pub use conditions::{Comparison, Condition, conditions};
@@ -85,7 +85,7 @@ pub use define::{Dump, DumpTable};
 pub use delivery::Delivery;
 pub use execute::cluster::{ClusterFunction, ClusterQuery, ClusterTable, Shipped};
 pub use functions::{HostLimits, StoredFunction};
-pub use host_values::{common_host_type, host_value_as, type_of_values, vector_of_values};
+pub use host_values::{common_host_type, host_column, host_value_as, vector_of_values};
 pub use inlay_catalog::{
     ScanRequest, SourceColumn, SourceFilter, SourceScan, SourceTask, TableSource, near_names,
 };
@@ -93,8 +93,7 @@ pub use inlay_exec::{Priority, Progress};
 pub use inlay_formats::host::HostFiles;
 pub use inlay_formats::{ArrowStreamTable, ArrowTable, ColumnSource, DeferredColumn, SourceValues};
 pub use inlay_functions::manual;
-pub use inlay_kernels::cast::cast_value_in_zone;
-pub use inlay_kernels::cast::implied_value;
+pub use inlay_kernels::cast::{cast_rows_in_zone, cast_value_in_zone, implied_value};
 pub use inlay_kernels::external;
 pub use inlay_kernels::json::compact::compact as compact_json;
 pub use inlay_kernels::zone::Zone;

@@ -124,6 +124,12 @@ impl Host for Over {
         self.host.as_ref().and_then(|host| host.entered())
     }
 
+    fn view_is_kept(&self, name: &str, sql: &str) {
+        if let Some(host) = &self.host {
+            host.view_is_kept(name, sql);
+        }
+    }
+
     fn note(&self, message: &str) {
         if let Some(host) = &self.host {
             host.note(message);

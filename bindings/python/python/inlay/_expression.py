@@ -78,6 +78,14 @@ def _number(key: Any) -> int:
     return int(text) if text.isdecimal() else 0
 
 
+def _alternatives(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the values, or those of the only one if it is a list, a set or an array."""
+    only: Any = values[0] if len(values) == 1 else None
+    if getattr(only, "ndim", 0) and hasattr(only, "tolist"):
+        return tuple(only.tolist())
+    return tuple(only) if isinstance(only, (list, tuple, set, frozenset)) else values
+
+
 def _bad(message: str) -> InvalidInputException:
     error = InvalidInputException(message)
     error.sqlstate = "22023"
@@ -298,7 +306,7 @@ class Expression(Calls):
 
     def isin(self, *values: Any) -> Expression:
         """
-        Whether it is one of the values.
+        Whether it is one of the values, which may also be in a list.
 
         Examples
         --------
@@ -306,13 +314,14 @@ class Expression(Calls):
         >>> r.filter(inlay.col("a").isin(1, 5)).select("a").fetchall()
         [(1,)]
         """
+        values = _alternatives(values)
         if not values:
             raise _bad("isin() needs at least one value")
         return _made(f"({self._sql} IN ({', '.join(map(sql_of, values))}))")
 
     def isnotin(self, *values: Any) -> Expression:
         """
-        Whether it is none of the values.
+        Whether it is none of the values, which may also be in a list.
 
         Examples
         --------
@@ -320,6 +329,7 @@ class Expression(Calls):
         >>> r.filter(inlay.col("a").isnotin(1, 5)).select("a").fetchall()
         [(2,)]
         """
+        values = _alternatives(values)
         if not values:
             raise _bad("isnotin() needs at least one value")
         return _made(f"({self._sql} NOT IN ({', '.join(map(sql_of, values))}))")

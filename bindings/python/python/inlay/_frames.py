@@ -239,6 +239,7 @@ def _with_mask(column: Any) -> Any:
         values = column.to_numpy(dtype=dtype, na_value=0)
         return np.ma.MaskedArray(values, missing) if missing.any() else values
     values = column.to_numpy()
-    if values.dtype.kind in "Ofm" and missing.any():
+    # Objects tell by themselves what is missing.
+    if values.dtype.kind in "fm" and missing.any():
         return np.ma.MaskedArray(values, missing)
     return values

@@ -15,7 +15,7 @@ import html
 import itertools
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from inlay import _parts
@@ -23,6 +23,7 @@ from inlay._expression import Expression, order_text
 from inlay._inlay import Answer, Connection
 from inlay._parts import quote, quote_path
 from inlay._query import as_list, bad, condition_text, next_number, select_item, select_items
+from inlay._reshape import names_of, new_columns, new_names
 from inlay._writing import Writing
 from inlay.exceptions import CatalogException, InvalidInputException
 from inlay.sqltypes import sqltype
@@ -352,7 +353,7 @@ class Relation(Writing):
         item = f"{left} {kind} (\n{sql}\n) AS {quote(other._alias)} {on}"
         return self._derive(f"SELECT * FROM {item}", tables, item=item, alias=f"{self._alias}_{other._alias}")
 
-    def with_columns(self, **columns: Any) -> Relation:
+    def with_columns(self, *expressions: Any, **columns: Any) -> Relation:
         """
         Add columns, or compute those of the same names anew.
 
@@ -361,13 +362,15 @@ class Relation(Writing):
         >>> r = inlay.sql("SELECT * FROM (VALUES (1, 4), (2, 6)) t(a, b)")
         >>> r.with_columns(c="a + b", a="-a").fetchall()
         [(-1, 4, 5), (-2, 6, 8)]
+        >>> r.with_columns((inlay.col("a") + inlay.col("b")).alias("c")).fetchall()
+        [(1, 4, 5), (2, 6, 8)]
         """
-        new = {name: condition_text(value) for name, value in columns.items()}
+        new = new_columns(expressions, columns)
         self._look()
         kept = [new.pop(name) + f" AS {quote(name)}" if name in new else quote(name) for name in self._names]
         return self.select(", ".join([*kept, *(f"{value} AS {quote(name)}" for name, value in new.items())]))
 
-    def drop(self, *columns: str) -> Relation:
+    def drop(self, *columns: str | Iterable[str]) -> Relation:
         """
         Leave out columns.
 
@@ -377,19 +380,21 @@ class Relation(Writing):
         >>> r.drop("a").columns
         ['b']
         """
-        return self.select(f"* EXCLUDE ({', '.join(map(quote, columns))})")
+        return self.select(f"* EXCLUDE ({', '.join(map(quote, names_of('drop', columns)))})")
 
-    def rename(self, **columns: str) -> Relation:
+    def rename(self, names: Mapping[str, str] | None = None, /, **columns: Any) -> Relation:
         """
-        Rename columns: ``rename(old="new")``.
+        Rename columns: ``rename(old="new")``, or ``rename({"old": "new"})`` as in pandas and Polars.
 
         Examples
         --------
         >>> r = inlay.sql("SELECT * FROM (VALUES (1, 4), (2, 6)) t(a, b)")
         >>> r.rename(a="x").columns
         ['x', 'b']
+        >>> r.rename({"a": "b", "b": "a"}).columns
+        ['b', 'a']
         """
-        pairs = ", ".join(f"{quote(old)} AS {quote(new)}" for old, new in columns.items())
+        pairs = ", ".join(f"{quote(old)} AS {quote(new)}" for old, new in new_names(names, columns))
         return self.select(f"* RENAME ({pairs})")
 
     def sample(self, n: int | None = None, *, percent: float | None = None, seed: int | None = None) -> Relation:

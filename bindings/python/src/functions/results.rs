@@ -9,10 +9,11 @@
 use super::arguments::are_objects;
 use super::{PythonFunction, Style, items, owned};
 use crate::arrow;
+use crate::host;
 use crate::parameters;
 use crate::register::{self, Nan};
 use inlay::types::{Buffer, Error, Heap, LogicalType, Vector, VectorBuilder};
-use inlay::{SourceValues, Value, cast, cast_value};
+use inlay::{SourceValues, Value, cast_rows_in_zone, cast_value_in_zone};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -201,7 +202,8 @@ impl<'py> Given<'_, 'py> {
             {
                 Err(self.misfit(&natural, row))
             }
-            _ => cast_value(&natural, self.returns()).map_err(|_| self.misfit(&natural, row)),
+            _ => cast_value_in_zone(&natural, self.returns(), &host::zone())
+                .map_err(|_| self.misfit(&natural, row)),
         }
     }
 
@@ -219,7 +221,7 @@ impl<'py> Given<'_, 'py> {
                 if value.is_null() {
                     Ok(value)
                 } else {
-                    cast_value(&value, ty).map_err(|_| self.misfit(&value, row))
+                    cast_value_in_zone(&value, ty, &host::zone()).map_err(|_| self.misfit(&value, row))
                 }
             };
             let key = cast_to(parameters::value(py, &key)?, &types.0)?;
@@ -244,9 +246,10 @@ impl<'py> Given<'_, 'py> {
             }
         }
         let mut out = Vector::empty(returns.clone());
-        if let Err(error) = cast(&natural, returns, false, &mut out) {
+        let zone = host::zone();
+        if let Err(error) = cast_rows_in_zone(&natural, returns, false, &zone, &mut out) {
             let mut tried = Vector::empty(returns.clone());
-            let row = match cast(&natural, returns, true, &mut tried) {
+            let row = match cast_rows_in_zone(&natural, returns, true, &zone, &mut tried) {
                 Ok(()) => (0..natural.len()).find(|&row| tried.is_null(row) && !natural.is_null(row)),
                 Err(_) => None,
             };

@@ -7,12 +7,12 @@ use super::convert::ReadRules;
 use super::options::CsvOptions;
 use super::parse;
 use inlay_kernels::cast_value;
-use inlay_kernels::parse::Suffix;
+use inlay_kernels::parse::{Suffix, has_nanoseconds};
 use inlay_types::{LogicalType, Value};
 use std::sync::LazyLock;
 
 /// Types a column may turn out to have, most special first; VARCHAR remains.
-const CANDIDATES: [LogicalType; 8] = [
+const CANDIDATES: [LogicalType; 9] = [
     LogicalType::Boolean,
     LogicalType::BigInt,
     LogicalType::HugeInt,
@@ -20,6 +20,7 @@ const CANDIDATES: [LogicalType; 8] = [
     LogicalType::Time,
     LogicalType::Date,
     LogicalType::Timestamp,
+    LogicalType::TimestampNs,
     LogicalType::TimestampTz,
 ];
 
@@ -83,7 +84,9 @@ impl Types {
             }
             let fits = match ty {
                 LogicalType::Date => DATES.narrow(&mut candidates.dates, text, rules),
-                LogicalType::Timestamp => MOMENTS.narrow(&mut candidates.moments, text, rules),
+                LogicalType::Timestamp => {
+                    MOMENTS.narrow(&mut candidates.moments, text, rules) && !is_cut(text, rules)
+                }
                 ty => fits(text, ty, rules),
             };
             if !fits {
@@ -109,9 +112,13 @@ impl Types {
     pub fn may_be(&self, candidates: &Candidates, ty: &LogicalType) -> bool {
         let accepted = |known: &LogicalType| match ty {
             ty if ty.is_numeric() => known.is_numeric(),
-            LogicalType::Timestamp | LogicalType::TimestampTz => {
-                matches!(known, LogicalType::Timestamp | LogicalType::Date | LogicalType::TimestampTz)
-            }
+            LogicalType::Timestamp | LogicalType::TimestampNs | LogicalType::TimestampTz => matches!(
+                known,
+                LogicalType::Timestamp
+                    | LogicalType::TimestampNs
+                    | LogicalType::Date
+                    | LogicalType::TimestampTz
+            ),
             ty => ty == known,
         };
         self.0.iter().enumerate().any(|(bit, known)| candidates.possible >> bit & 1 == 1 && accepted(known))
@@ -122,7 +129,11 @@ impl Types {
         ty.is_numeric()
             || matches!(
                 ty,
-                LogicalType::Date | LogicalType::Time | LogicalType::Timestamp | LogicalType::TimestampTz
+                LogicalType::Date
+                    | LogicalType::Time
+                    | LogicalType::Timestamp
+                    | LogicalType::TimestampNs
+                    | LogicalType::TimestampTz
             )
     }
 }
@@ -142,9 +153,15 @@ fn rank(ty: &LogicalType) -> usize {
         LogicalType::Time => 9,
         LogicalType::Date => 10,
         LogicalType::Timestamp => 11,
-        LogicalType::TimestampTz => 12,
-        _ => 13,
+        LogicalType::TimestampNs => 12,
+        LogicalType::TimestampTz => 13,
+        _ => 14,
     }
+}
+
+/// Whether TIMESTAMP would leave out digits, of which nobody said how they are written.
+fn is_cut(text: &[u8], rules: &ReadRules) -> bool {
+    rules.timestamp_format.is_none() && has_nanoseconds(text)
 }
 
 /// Digits that begin with a zero are rather a name than a number: `00123`, `+5`.
@@ -167,10 +184,19 @@ fn fits(text: &[u8], ty: &LogicalType, rules: &ReadRules) -> bool {
             Some(plain) => plain.is_some_and(|plain| parse::double(&plain).is_some()),
         },
         LogicalType::Time => {
-            parse::time(text).is_some() || is_clock(text) && inlay_kernels::parse::time(text).is_some()
+            (parse::time(text).is_some() || is_clock(text) && inlay_kernels::parse::time(text).is_some())
+                && !has_nanoseconds(text)
+        }
+        LogicalType::TimestampNs => {
+            let reads = |text: &[u8]| {
+                let text = Value::Varchar(String::from_utf8_lossy(text).into_owned());
+                cast_value(&text, &LogicalType::TimestampNs).is_ok()
+            };
+            rules.timestamp_format.is_none() && is_iso_moment(text) && reads(text)
         }
         LogicalType::TimestampTz => {
             matches!(text.first(), Some(b'0'..=b'9'))
+                && !has_nanoseconds(text)
                 && matches!(inlay_kernels::parse::timestamp_tz(text), Some((_, Suffix::Offset(_))))
         }
         other => {

@@ -4,7 +4,7 @@
 //! word would be: else `id = '7.5'` finds row 8. That holds for texts inside of lists, structs and maps, too. Likewise a struct on
 //! its way into a column loses no field there.
 
-use super::{cast_value, cast_value_in_zone, cast_with, nested_text};
+use super::{cast_value_in_zone, cast_with, nested_text};
 use crate::function::{NullHandling, ScalarFunction, ScalarKernel, Volatility};
 use crate::parse::fraction_digits;
 use crate::zone::Zone;
@@ -18,13 +18,12 @@ pub fn implied_value_in_zone(value: &Value, to: &LogicalType, zone: &Zone) -> Re
     cast_value_in_zone(value, to, zone)
 }
 
-/// Like [`cast_value`], but a text that would be rounded to an integer is an error, and so is a struct that would lose a field.
-pub fn implied_value(value: &Value, to: &LogicalType) -> Result<Value> {
+/// Like [`implied_value_in_zone`]; a struct that would lose a field is an error, too.
+pub fn implied_value(value: &Value, to: &LogicalType, zone: &Zone) -> Result<Value> {
     if let Some(field) = lost_field(&value.logical_type(), to) {
         return Err(loses(&field, to));
     }
-    check_value(value, to)?;
-    cast_value(value, to)
+    implied_value_in_zone(value, to, zone)
 }
 
 /// What looks at values with texts in them on their way to a nested type with integers, and gives them back as they are; `None`
@@ -210,10 +209,11 @@ pub fn loses(field: &str, to: &LogicalType) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cast::cast_value;
 
     #[test]
     fn only_whole_numbers_become_integers() {
-        let read = |text: &str| implied_value(&Value::from(text), &LogicalType::Integer);
+        let read = |text: &str| implied_value(&Value::from(text), &LogicalType::Integer, &Zone::utc());
         for whole in ["7", " 7", "7.0", "7.", "70e-1", "0.7e1", "+7", "0x7"] {
             assert_eq!(read(whole).unwrap(), Value::Integer(7), "{whole:?}");
         }
@@ -224,10 +224,10 @@ mod tests {
         let list = LogicalType::list(LogicalType::Integer);
         let nested = LogicalType::structure([("n", LogicalType::Integer), ("l", list.clone())]);
         for (text, ty) in [("[1, 2.5]", &list), ("{n: 1, l: [7, 0.1]}", &nested), ("{'n': '1.5'}", &nested)] {
-            assert!(implied_value(&Value::from(text), ty).is_err(), "{text}");
+            assert!(implied_value(&Value::from(text), ty, &Zone::utc()).is_err(), "{text}");
             assert!(cast_value(&Value::from(text), ty).is_ok(), "{text}");
         }
-        assert!(implied_value(&Value::from("{n: 7.0, l: [8., NULL]}"), &nested).is_ok());
+        assert!(implied_value(&Value::from("{n: 7.0, l: [8., NULL]}"), &nested, &Zone::utc()).is_ok());
         let texts = Vector::from_sql_values(LogicalType::Varchar, &["7".into(), Value::Null, "7.5".into()]);
         let mut out = Vector::empty(LogicalType::BigInt);
         let error = implied_vector(&texts.unwrap(), &LogicalType::BigInt, &mut out).unwrap_err();

@@ -56,6 +56,16 @@ pub fn cast(input: &Vector, to: &LogicalType, or_null: bool, out: &mut Vector) -
 }
 
 /// Like [`cast`], in a time zone.
+pub fn cast_rows_in_zone(
+    input: &Vector,
+    to: &LogicalType,
+    or_null: bool,
+    zone: &Zone,
+    out: &mut Vector,
+) -> Result<()> {
+    cast_with(input, to, or_null, Some(zone).filter(|zone| !zone.is_utc()), out)
+}
+
 fn cast_with(
     input: &Vector,
     to: &LogicalType,

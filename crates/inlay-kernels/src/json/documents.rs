@@ -218,6 +218,7 @@ impl Shape {
     pub fn logical_type(&self, rules: MapRules) -> LogicalType {
         match self {
             Self::Unknown | Self::Any => LogicalType::Json,
+            Self::Plain(ty) if *ty == FAR => LogicalType::Timestamp,
             Self::Plain(ty) => ty.clone(),
             Self::List(element) => LogicalType::list(element.logical_type(rules)),
             Self::Object(keys) if keys.is_empty() && rules.fields_min.is_none() => LogicalType::Json,
@@ -241,8 +242,11 @@ fn map_of(value: LogicalType) -> LogicalType {
     LogicalType::Map(Arc::new((LogicalType::Varchar, value)))
 }
 
+/// While documents are looked at, a TIMESTAMP that is too far away for TIMESTAMP_NS.
+const FAR: LogicalType = LogicalType::TimestampMs;
+
 fn joined_types(left: LogicalType, right: LogicalType) -> Shape {
-    use LogicalType::{BigInt, Double, HugeInt, Varchar};
+    use LogicalType::{BigInt, Double, HugeInt, Timestamp, TimestampNs, Varchar};
     if left == right {
         return Shape::Plain(left);
     }
@@ -252,6 +256,8 @@ fn joined_types(left: LogicalType, right: LogicalType) -> Shape {
     let is_number = |ty: &LogicalType| matches!(ty, BigInt | HugeInt | Double);
     match (&left, &right) {
         (BigInt, HugeInt) | (HugeInt, BigInt) => Shape::Plain(HugeInt),
+        (TimestampNs, Timestamp) | (Timestamp, TimestampNs) => Shape::Plain(TimestampNs),
+        (Timestamp, far) | (far, Timestamp) if *far == FAR => Shape::Plain(FAR),
         _ if is_number(&left) && is_number(&right) => Shape::Plain(Double),
         _ if is_text(&left) && is_text(&right) => Shape::Plain(Varchar),
         _ => Shape::Any,
@@ -271,10 +277,16 @@ fn type_of_text(text: &str) -> LogicalType {
         if parse::date(bytes).is_some() { Some(LogicalType::Date) } else { reads(LogicalType::Date) }
     } else if has_date && is(10, b" T") && digits(11..13) && is(13, b":") {
         let zone = bytes.get(14..).is_some_and(|rest| rest.iter().any(|byte| b"Zz+-".contains(byte)));
-        match zone {
-            true => reads(LogicalType::TimestampTz),
-            false if parse::timestamp(bytes).is_some() => Some(LogicalType::Timestamp),
-            false => reads(LogicalType::Timestamp),
+        let found = match (zone, parse::has_nanoseconds(bytes)) {
+            (false, true) => reads(LogicalType::TimestampNs),
+            (true, true) => None,
+            (true, false) => reads(LogicalType::TimestampTz),
+            (false, false) if parse::timestamp(bytes).is_some() => Some(LogicalType::Timestamp),
+            (false, false) => reads(LogicalType::Timestamp),
+        };
+        match found {
+            Some(LogicalType::Timestamp) if reads(LogicalType::TimestampNs).is_none() => Some(FAR),
+            found => found,
         }
     } else if digits(0..2) && is(2, b":") && digits(3..5) && bytes.len() <= 15 {
         reads(LogicalType::Time)

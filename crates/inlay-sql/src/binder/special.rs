@@ -6,6 +6,7 @@ use super::coerce::concrete;
 use super::constants::expanded;
 use crate::parser::ast::{self, ExprKind, FunctionCall, Literal, Pos};
 use crate::plan::{CompareOp, Expr};
+use inlay_functions::manual::signatures_of_form;
 use inlay_types::{Error, LogicalType, Result, Value};
 use std::ops::RangeInclusive;
 
@@ -120,7 +121,9 @@ impl Binder<'_> {
 
     fn wrong_count(&self, name: &str, arguments: &[ast::Expr], pos: Pos) -> Error {
         let message = format!("{name} does not take {} argument(s)", arguments.len());
-        self.at(Error::UndefinedFunction { message, candidates: Vec::new() }, pos)
+        let candidates =
+            signatures_of_form(name).unwrap_or_default().iter().map(ToString::to_string).collect();
+        self.at(Error::UndefinedFunction { message, candidates }, pos)
     }
 
     /// COALESCE and its other names.

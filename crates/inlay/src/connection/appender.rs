@@ -8,7 +8,7 @@ use crate::host::{Host, HostTable, Parameters};
 use crate::tables::Over;
 use inlay_catalog::TableSource;
 use inlay_formats::ColumnSource;
-use inlay_kernels::cast::implied_value;
+use inlay_kernels::cast::{cast_rows_in_zone, implied_value};
 use inlay_types::error::RowValue;
 use inlay_types::sql_text as sql;
 use inlay_types::{Error, LogicalType, Reservation, Result, Value, Vector, VectorBuilder};
@@ -183,12 +183,13 @@ impl Appender {
             let message = format!("column \"{name}\" has {found} rows, the first column {len}");
             return Err(Error::invalid_argument(message));
         }
+        let zone = self.connection.host_settings().zone();
         let cast = |(column, ty): (&Vector, &LogicalType)| {
             if column.ty() == ty {
                 return Ok(column.clone());
             }
             let mut cast = Vector::empty(ty.clone());
-            inlay_kernels::cast::cast(column, ty, false, &mut cast)?;
+            cast_rows_in_zone(column, ty, false, &zone, &mut cast)?;
             Ok(cast)
         };
         let cast: Vec<Vector> = columns.iter().zip(&self.types).map(cast).collect::<Result<_>>()?;
@@ -254,12 +255,26 @@ impl Appender {
         let converted: Vec<Option<Value>> = row
             .iter()
             .enumerate()
-            .map(|(index, value)| converted(value, &self.types[index], &self.names[index], index))
+            .map(|(index, value)| self.converted(value, index))
             .collect::<Result<_>>()?;
         for ((builder, value), converted) in self.builders.iter_mut().zip(row).zip(&converted) {
             builder.push(converted.as_ref().unwrap_or(value))?;
         }
         if self.pending_rows().is_multiple_of(COUNTED_ROWS) { self.count() } else { Ok(()) }
+    }
+
+    /// The value as one of the column's type; `None` where it is one.
+    fn converted(&self, value: &Value, index: usize) -> Result<Option<Value>> {
+        let (ty, name) = (&self.types[index], &self.names[index]);
+        if value.is_null() || value.logical_type() == *ty {
+            return Ok(None);
+        }
+        let failed = |error: Error| {
+            let row = vec![RowValue { column: index as u32, name: name.clone(), value: value.to_string() }];
+            Error::InRow { error: Box::new(error), row }
+        };
+        let zone = self.connection.host_settings().zone();
+        implied_value(value, ty, &zone).map(Some).map_err(failed)
     }
 
     /// Asks the budget for the memory of what is collected.
@@ -284,18 +299,6 @@ impl Appender {
         self.appended += answer.changed_rows().unwrap_or(0);
         Ok(())
     }
-}
-
-/// The value as one of the column's type; `None` where it is one.
-fn converted(value: &Value, ty: &LogicalType, name: &str, index: usize) -> Result<Option<Value>> {
-    if value.is_null() || value.logical_type() == *ty {
-        return Ok(None);
-    }
-    let failed = |error: Error| {
-        let row = vec![RowValue { column: index as u32, name: name.to_string(), value: value.to_string() }];
-        Error::InRow { error: Box::new(error), row }
-    };
-    implied_value(value, ty).map(Some).map_err(failed)
 }
 
 impl std::fmt::Debug for Appender {

@@ -157,6 +157,12 @@ impl Host for Stoppable {
         Some(self.entered)
     }
 
+    fn view_is_kept(&self, name: &str, sql: &str) {
+        if let Some(host) = &self.host {
+            host.view_is_kept(name, sql);
+        }
+    }
+
     fn note(&self, message: &str) {
         if let Some(host) = &self.host {
             host.note(message);

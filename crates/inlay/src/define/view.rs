@@ -22,6 +22,9 @@ impl Run<'_> {
         let transaction = self.home_of(database, temporary)?;
         if self.may_create(&transaction, "view", &name, or_replace, if_not_exists)? {
             self.replace(&transaction, &name)?;
+            if let Some(host) = self.given.host.filter(|_| !transaction.store().is_in_memory()) {
+                host.view_is_kept(inlay_catalog::bare_name(&name), &sql);
+            }
             transaction.put(Object::View(Arc::new(View {
                 id: transaction.take_id(),
                 name,

@@ -478,6 +478,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         |_, session| text(session.time_zone().name()),
         |value, to| {
             to.session.zone = value.map(|name| Zone::named(&name.to_string())).transpose()?;
+            to.session.host.set_zone(to.session.time_zone());
             Ok(())
         },
     ),

@@ -1,6 +1,8 @@
 //! How a session exchanges values with its host: settings that hosts ask for while statements run.
 
+use inlay_kernels::zone::Zone;
 use inlay_types::{Error, Result, Value};
+use parking_lot::RwLock;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -40,6 +42,8 @@ pub struct HostSettings(Arc<Flags>);
 struct Flags {
     exact_decimals: AtomicBool,
     keeps_nan: AtomicBool,
+    /// UTC where nobody said another one.
+    zone: RwLock<Option<Arc<Zone>>>,
 }
 
 impl HostSettings {
@@ -48,6 +52,7 @@ impl HostSettings {
         let others = Self::default();
         others.set_decimals(self.decimals());
         others.set_nan_as_null(self.nan_as_null());
+        others.set_zone(self.zone());
         others
     }
 
@@ -67,5 +72,14 @@ impl HostSettings {
 
     pub(super) fn set_nan_as_null(&self, is_null: bool) {
         self.0.keeps_nan.store(!is_null, Ordering::Relaxed);
+    }
+
+    /// The session's time zone, which moments without one are of.
+    pub fn zone(&self) -> Arc<Zone> {
+        self.0.zone.read().clone().unwrap_or_else(Zone::utc)
+    }
+
+    pub(crate) fn set_zone(&self, zone: Arc<Zone>) {
+        *self.0.zone.write() = Some(zone);
     }
 }

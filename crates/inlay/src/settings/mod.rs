@@ -312,6 +312,7 @@ pub fn set(
         let (priority, host) = (session.priority.clone(), session.host.clone());
         let machine_zone = session.machine_zone.take();
         *session = SessionSettings { priority, host, machine_zone, ..SessionSettings::default() };
+        session.host.set_zone(session.time_zone());
         set("decimal", None, database, session)?;
         set("nan_as_null", None, database, session)?;
         return set("priority", None, database, session);
