@@ -130,7 +130,7 @@ def test_each_type_of_key(con, keys):
 @pytest.mark.parametrize("keys", ["none", "dense", "text"])
 def test_each_type_of_value(con, keys, value):
     seeded = random.Random(value)
-    left, right = rows(seeded, 150, 5), rows(seeded, 100, 5)
+    left, right = rows(seeded, 150, 5), rows(seeded, 400, 5)
     fill(con, "l", left, KEYS[keys], VALUES[value])
     fill(con, "r", right, KEYS[keys], VALUES[value])
     check(con, KEYS[keys], left, right)

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 const WILDCARDS_MAX: &[(&str, usize)] = &[
     ("inlay", 94),
     ("inlay-catalog", 7),
-    ("inlay-exec", 108),
+    ("inlay-exec", 107),
     ("inlay-formats", 111),
     ("inlay-functions", 165),
     ("inlay-kernels", 129),

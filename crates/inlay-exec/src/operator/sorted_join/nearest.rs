@@ -29,6 +29,10 @@ struct Place {
     row: u32,
 }
 
+/// Of so many places the first is a top: a search of many places goes through the tops, which stay in the cache, and then
+/// through a KiB.
+const TOP_STEP: usize = 64;
+
 /// Bytes per row while rows are sorted: numbers and words, prefixes with their rows twice, and places.
 const BUILD_ROW_BYTES: usize = 160;
 
@@ -43,6 +47,7 @@ pub(super) struct Nearest {
     /// The first place of each group, and the end of the last.
     starts: Vec<u32>,
     places: Vec<Place>,
+    tops: Vec<Place>,
     /// What settles equal words, if anything has to.
     values: Option<Vector>,
     _reserved: Reservation,
@@ -96,11 +101,12 @@ impl Nearest {
                 *place = Place { word: words[row as usize], row };
             }
         })?;
+        let tops: Vec<Place> = places.iter().step_by(TOP_STEP).copied().collect();
         let index_size = groups.as_ref().map_or(0, |groups| groups.index.memory_size());
-        let held = valid * size_of::<Place>() + starts.len() * size_of::<u32>() + index_size;
+        let held = (valid + tops.len()) * size_of::<Place>() + starts.len() * size_of::<u32>() + index_size;
         reserved.resize(held as u64)?;
         let values = (!is_settled_by_words(near.physical_type())).then_some(near);
-        Ok(Self { groups, starts, places, values, _reserved: reserved })
+        Ok(Self { groups, starts, places, tops, values, _reserved: reserved })
     }
 
     /// Whether no row has a partner.
@@ -185,6 +191,18 @@ impl Nearest {
         groups.truncate(state.kept.len());
     }
 
+    /// The first of the places `start .. end` that is not before what is looked for.
+    #[inline(always)]
+    fn bound(&self, mut start: usize, mut end: usize, is_before: impl Fn(&Place) -> bool) -> usize {
+        if end - start > 2 * TOP_STEP {
+            let (first, last) = (start.div_ceil(TOP_STEP), end.div_ceil(TOP_STEP));
+            let top = first + self.tops[first..last].partition_point(&is_before);
+            end = end.min(top * TOP_STEP);
+            start = start.max(top.saturating_sub(1) * TOP_STEP);
+        }
+        start + self.places[start..end].partition_point(is_before)
+    }
+
     /// Puts the nearest row into the place of each group, and drops probe rows without one.
     fn settle(
         &self,
@@ -201,10 +219,10 @@ impl Nearest {
             if near.is_null(row as usize) {
                 continue;
             }
-            let places = &self.places[self.starts[group] as usize..self.starts[group + 1] as usize];
-            let bound = places.partition_point(|place| is_before(place, row as usize));
+            let (start, end) = (self.starts[group] as usize, self.starts[group + 1] as usize);
+            let bound = self.bound(start, end, |place| is_before(place, row as usize));
             let nearest = if backwards { bound.checked_sub(1) } else { Some(bound) };
-            if let Some(place) = nearest.and_then(|nearest| places.get(nearest)) {
+            if let Some(place) = nearest.filter(|at| (start..end).contains(at)).map(|at| &self.places[at]) {
                 (probe_rows[kept], found[kept]) = (row, place.row);
                 kept += 1;
             }
