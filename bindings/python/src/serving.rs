@@ -30,23 +30,21 @@ pub struct Server {
 
 /// Serves the database of a connection.
 #[pyfunction]
-#[pyo3(signature = (connection, listen, ports, files, hosts, flags, limits))]
+#[pyo3(signature = (connection, doors, files, flags, limits))]
 pub fn _serve(
     py: Python<'_>,
     connection: &Connection,
-    listen: &str,
-    ports: (Option<u16>, Option<u16>, Option<u16>),
+    doors: (String, Option<u16>, Option<u16>, Option<u16>, Vec<String>),
     files: (Option<String>, Option<String>, Option<String>, Option<String>),
-    hosts: Vec<String>,
     flags: (bool, bool, bool),
     limits: (usize, usize, usize),
 ) -> PyResult<Server> {
-    let address = if listen == "localhost" { "127.0.0.1" } else { listen };
+    let (listen, native_port, postgres_port, http_port, hosts) = doors;
+    let address = if listen == "localhost" { "127.0.0.1" } else { &listen };
     let Ok(listen) = address.parse::<IpAddr>() else {
-        return Err(misuse(py, &format!("listen={listen:?}: expected an IP address, such as \"127.0.0.1\"")));
+        return Err(misuse(py, format!("listen={listen:?}: expected an IP address, such as \"127.0.0.1\"")));
     };
     let (password_file, tls_cert, tls_key, socket_dir) = files;
-    let (native_port, postgres_port, http_port) = ports;
     let (tls_self_signed, allows_files, is_logged) = flags;
     let (connections_max, statements_max, message_mib_max) = limits;
     let is_encrypted = tls_cert.is_some();

@@ -85,10 +85,8 @@ def connect(
 
 def _serve(
     connection: Connection,
-    listen: str,
-    ports: tuple[int | None, int | None, int | None],
+    doors: tuple[str, int | None, int | None, int | None, list[str]],
     files: tuple[str | None, str | None, str | None, str | None],
-    hosts: list[str],
     flags: tuple[bool, bool, bool],
     limits: tuple[int, int, int],
 ) -> Server: ...

@@ -47,7 +47,7 @@ def serve(
     ports = (native_port, postgres_port, http_port)
     flags = (tls_self_signed, allow_files, log)
     limits = (max_connections, max_statements, max_message)
-    server = _inlay._serve(self, listen, ports, files, list(hosts), flags, limits)
+    server = _inlay._serve(self, (listen, *ports, list(hosts)), files, flags, limits)
     with _lock:
         _servers.add(server)
     return server
