@@ -40,6 +40,10 @@ SCAN = "SELECT count(*), sum(amount) FROM points WHERE place % 7 = 3"
 Ask = Callable[[str, Sequence[Any]], Sequence[Sequence[Any]]]
 
 
+# So many idle connections of the native protocol are measured, and their megabytes multiplied.
+NATIVE_IDLE = 500
+
+
 @dataclass
 class Ports:
     native: int
@@ -333,7 +337,10 @@ def run(only: Sequence[str] | None, connections: int) -> int:
                     if name == "inlay, psycopg":
                         idle(server, row, lambda: logged_in(server.ports.postgres), connections)
                     elif name == "inlay, native, TCP":
-                        idle(server, row, lambda: native(server.ports, "TCP")[0], connections)
+                        # Each has two threads of the server.
+                        fewer = min(connections, NATIVE_IDLE)
+                        idle(server, row, lambda: native(server.ports, "TCP")[0], fewer)
+                        row.idle = row.idle and row.idle * connections / fewer
                 except Exception as problem:
                     row.problems.append(f"{type(problem).__name__}: {problem}")
                 print(name, row, flush=True)
