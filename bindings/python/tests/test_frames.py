@@ -56,7 +56,6 @@ def test_repeated_names_of_other_objects(con: inlay.Connection) -> None:
 
 LATE = {
     "decimals": ([Decimal("10.00")], Decimal("1000.001"), "DECIMAL(7,3)"),
-    "many digits": ([Decimal("0." + "1" * 37)], Decimal("1" * 37), "DOUBLE"),
     "whole and decimal": ([1], Decimal("2.5"), "DECIMAL(11,1)"),
     "text": ([None], "john", "VARCHAR"),
     "number and text": ([1], "john", "VARCHAR"),

@@ -89,7 +89,7 @@ def test_what_functions_give(con: inlay.Connection, mode: str) -> None:
         con.create_function("f", lambda x: pd.Series([NAIVE] * len(x)), ["INTEGER"], "TIMESTAMPTZ", type="pandas")
     else:
         con.create_function(
-            "f", lambda x: np.full(np.size(x), NAIVE, "M8[us]"), ["INTEGER"], "TIMESTAMPTZ", type="numpy"
+            "f", lambda x: np.full(np.shape(x), NAIVE, "M8[us]"), ["INTEGER"], "TIMESTAMPTZ", type="numpy"
         )
     assert (
         con.execute("SELECT f(1)::VARCHAR, f(i::INTEGER)::VARCHAR FROM range(2) t(i)").fetchall() == [(NOON, NOON)] * 2

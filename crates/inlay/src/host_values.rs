@@ -348,9 +348,13 @@ mod tests {
         ];
         for (left, right) in values.iter().flat_map(|left| values.iter().map(move |right| (left, right))) {
             let pair = vec![left.clone(), right.clone()];
-            let column =
-                vector_of_values(pair).unwrap_or_else(|error| panic!("{left:?}, {right:?}: {error}"));
-            assert_eq!(column.len(), 2);
+            // 39 digits and two behind the point.
+            let is_too_wide = *left == u128::MAX.into() && right.logical_type().is_decimal()
+                || *right == u128::MAX.into() && left.logical_type().is_decimal();
+            match vector_of_values(pair) {
+                Ok(column) => assert_eq!((column.len(), is_too_wide), (2, false)),
+                Err(error) => assert!(is_too_wide, "{left:?}, {right:?}: {error}"),
+            }
         }
     }
 }
