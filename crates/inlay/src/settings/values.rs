@@ -40,29 +40,30 @@ pub(super) fn boolean_of(name: &str, value: &Value) -> Result<bool> {
     }
 }
 
-/// A level by its name in SQL.
+/// Levels by their names in SQL.
+const LEVELS: [(&str, Isolation); 5] = [
+    ("serializable", Isolation::Serializable),
+    ("repeatable read", Isolation::RepeatableRead),
+    ("snapshot", Isolation::Snapshot),
+    ("read committed", Isolation::ReadCommitted),
+    ("read uncommitted", Isolation::ReadUncommitted),
+];
+
 pub(super) fn isolation_of(value: &Value) -> Result<Isolation> {
-    match value.to_string().to_lowercase().as_str() {
-        "serializable" => Ok(Isolation::Serializable),
-        "repeatable read" => Ok(Isolation::RepeatableRead),
-        "snapshot" => Ok(Isolation::Snapshot),
-        "read committed" => Ok(Isolation::ReadCommitted),
-        "read uncommitted" => Ok(Isolation::ReadUncommitted),
-        _ => Err(Error::invalid_argument(format!(
-            "default_transaction_isolation = {value}: expected serializable, repeatable read, snapshot, read committed or read uncommitted"
-        ))),
-    }
+    let text = value.to_string().to_lowercase();
+    LEVELS.iter().find(|(name, _)| *name == text).map(|(_, level)| *level).ok_or_else(|| {
+        let names: Vec<&str> = LEVELS.iter().map(|(name, _)| *name).collect();
+        Error::invalid_argument(format!(
+            "default_transaction_isolation = {value}: expected {}",
+            names.join(", ")
+        ))
+    })
 }
 
 /// The name of a level; serializable is the default.
-pub(super) const fn isolation_text(level: Option<Isolation>) -> &'static str {
-    match level {
-        None | Some(Isolation::Serializable) => "serializable",
-        Some(Isolation::RepeatableRead) => "repeatable read",
-        Some(Isolation::Snapshot) => "snapshot",
-        Some(Isolation::ReadCommitted) => "read committed",
-        Some(Isolation::ReadUncommitted) => "read uncommitted",
-    }
+pub(super) fn isolation_text(level: Option<Isolation>) -> &'static str {
+    let level = level.unwrap_or(Isolation::Serializable);
+    LEVELS.iter().find(|(_, known)| *known == level).map_or("serializable", |(name, _)| name)
 }
 
 pub(super) fn null_order_of(value: &Value) -> Result<NullOrder> {
