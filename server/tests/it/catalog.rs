@@ -84,7 +84,7 @@ const ASKED: &[(&str, &str)] = &[
     ("SELECT p.proname, n.nspname FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname <> 'pg_catalog'", "(twice,main) SELECT 1"),
     // What is asked at once on connecting.
     ("SELECT current_setting('server_version_num')::int / 100 AS version", "(1500) SELECT 1"),
-    ("SET DateStyle = 'ISO'; SET extra_float_digits = 2; show transaction_isolation", "SET SET (repeatable read) SHOW"),
+    ("SET DateStyle = 'ISO'; SET extra_float_digits = 2; show transaction_isolation", "SET SET (serializable) SHOW"),
     ("SET INTERVALSTYLE = POSTGRES", "SET"),
     ("SELECT string_agg(word, ',') FROM pg_catalog.pg_get_keywords() WHERE word IN ('select', 'nosuchword')", "(select) SELECT 1"),
     ("SELECT current_setting('search_path')", "(main) SELECT 1"),

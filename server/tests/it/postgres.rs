@@ -144,7 +144,7 @@ fn settings_of_drivers_are_taken() {
         ("application_name", "app"),
         ("extra_float_digits", "0"),
         ("server_version", "15.0"),
-        ("transaction_isolation", "repeatable read"),
+        ("transaction_isolation", "serializable"),
         ("standard_conforming_strings", "on"),
     ] {
         assert_eq!(client.said(&format!("SHOW {name}")), format!("({value}) SHOW I"), "{name}");
