@@ -94,6 +94,8 @@ pub const PASSES: &[&str] = &[
     "limits",
     "choose groups",
     "prune again",
+    "hand over",
+    "name fields",
 ];
 
 /// Optimizes a query.
