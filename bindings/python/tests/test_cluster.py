@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import pathlib
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -290,3 +292,11 @@ def test_a_part_that_fails_says_so_and_nothing_else_comes(con: Any) -> None:
     with pytest.raises(inlay.OperationalError, match="does not answer"):
         con.sql("SELECT mode(n) FROM (SELECT k, count(*) AS n FROM some GROUP BY k)", engine="cluster")
     assert con.sql("SELECT count(*) FROM some").fetchall() == [(100,)]
+
+
+@needs_sail
+def test_a_program_without_a_file_is_not_ended(url: str) -> None:
+    asked = "print(c.sql('SELECT 7', engine='cluster').fetchall())"
+    program = f"import inlay; c = inlay.connect(); c.attach_cluster({url!r}); {asked}"
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert ran.stdout.strip() == "[(7,)]", ran.stderr

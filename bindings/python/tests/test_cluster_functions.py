@@ -14,7 +14,7 @@ import pytest
 import inlay
 
 pytest.importorskip("pysail")
-pytest.importorskip("pyspark.sql.connect")
+pytest.importorskip("pyspark")
 
 
 @pytest.fixture(scope="module")

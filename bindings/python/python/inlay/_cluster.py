@@ -12,6 +12,7 @@ import contextlib
 import logging
 import re
 import shutil
+import sys
 import tempfile
 import threading
 import time
@@ -61,6 +62,21 @@ _GONE = ("UNAVAILABLE", "failed to connect", "Connection refused", "Socket close
 _CLOSED = ("INVALID_HANDLE.SESSION", "SESSION_CLOSED", "SESSION_NOT_FOUND", "SESSION_CHANGED")
 
 _clusters: weakref.WeakKeyDictionary[Connection, Cluster] = weakref.WeakKeyDictionary()
+
+
+@contextlib.contextmanager
+def _with_main_file() -> Iterator[None]:
+    """Give the main module a file: pyspark takes one without (`python -c`, a worker) for its doctests, and exits."""
+    main = sys.modules["__main__"]
+    lacks = getattr(main, "__spec__", None) is None and not hasattr(main, "__file__") and not hasattr(sys, "ps1")
+    if lacks:
+        main.__file__ = "<inlay>"
+    try:
+        yield
+    finally:
+        if lacks:
+            with contextlib.suppress(AttributeError):
+                del main.__file__
 
 
 class _SessionClosedError(OperationalError):
@@ -126,8 +142,10 @@ class Cluster:
     def _connect(self, remote: str) -> Any:
         try:
             import pyarrow  # noqa: F401
-            from pyspark.sql import SparkSession
-            from pyspark.sql.connect.client.retries import DefaultPolicy
+
+            with _with_main_file():
+                from pyspark.sql import SparkSession
+                from pyspark.sql.connect.client.retries import DefaultPolicy
         except ImportError:
             raise NotSupportedError(
                 "a cluster needs the packages pyspark-client, pyarrow and pandas: pip install inlay[spark]"
