@@ -13,7 +13,7 @@ use crate::host;
 use crate::parameters;
 use crate::register::{self, Nan};
 use inlay::types::{Buffer, Error, Heap, LogicalType, Vector, VectorBuilder};
-use inlay::{SourceValues, Value, cast_rows_in_zone, cast_value_in_zone};
+use inlay::{SourceValues, Value, Zone, cast_rows_in_zone, cast_value_in_zone};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -125,6 +125,15 @@ impl<'py> Given<'_, 'py> {
         }
     }
 
+    /// The time zone of moments without one. NumPy's are given to functions in UTC, also inside of lists, and come back so.
+    fn zone(&self) -> Arc<Zone> {
+        match self.function.style {
+            Style::Numpy(..) => Zone::utc(),
+            Style::Pandas if self.returns().is_nested() => Zone::utc(),
+            Style::Arrow | Style::Pandas | Style::Polars | Style::Rows => host::zone(),
+        }
+    }
+
     fn returns(&self) -> &LogicalType {
         &self.function.returns
     }
@@ -202,7 +211,7 @@ impl<'py> Given<'_, 'py> {
             {
                 Err(self.misfit(&natural, row))
             }
-            _ => cast_value_in_zone(&natural, self.returns(), &host::zone())
+            _ => cast_value_in_zone(&natural, self.returns(), &self.zone())
                 .map_err(|_| self.misfit(&natural, row)),
         }
     }
@@ -221,7 +230,7 @@ impl<'py> Given<'_, 'py> {
                 if value.is_null() {
                     Ok(value)
                 } else {
-                    cast_value_in_zone(&value, ty, &host::zone()).map_err(|_| self.misfit(&value, row))
+                    cast_value_in_zone(&value, ty, &self.zone()).map_err(|_| self.misfit(&value, row))
                 }
             };
             let key = cast_to(parameters::value(py, &key)?, &types.0)?;
@@ -246,7 +255,7 @@ impl<'py> Given<'_, 'py> {
             }
         }
         let mut out = Vector::empty(returns.clone());
-        let zone = host::zone();
+        let zone = self.zone();
         if let Err(error) = cast_rows_in_zone(&natural, returns, false, &zone, &mut out) {
             let mut tried = Vector::empty(returns.clone());
             let row = match cast_rows_in_zone(&natural, returns, true, &zone, &mut tried) {

@@ -568,6 +568,10 @@ impl Binder<'_> {
             S::ExportDatabase { .. } => self.ask_superuser("EXPORT databases", pos),
             S::ImportDatabase { .. } => self.ask_superuser("IMPORT databases", pos),
             S::CopyDatabase { .. } => self.ask_superuser("COPY FROM DATABASE", pos),
+            // The file of profiles is written as others are.
+            S::Set { name, value: Some(path) } if is_output(name) && !path.to_string().is_empty() => {
+                self.ask_to_write_file(&path.to_string(), pos)
+            }
             // What is the session's own, and what the facade knows the scope of.
             S::Set { .. }
             | S::Begin(_)
@@ -706,6 +710,11 @@ impl Binder<'_> {
             None => rights::SUPERUSER.to_string(),
         }
     }
+}
+
+/// Whether a setting names a file that is written.
+fn is_output(setting: &str) -> bool {
+    ["profiling_output", "profile_output"].iter().any(|own| own.eq_ignore_ascii_case(setting))
 }
 
 /// The columns that the expressions of a plan read.

@@ -128,6 +128,8 @@ pub(crate) struct RemoteSession {
 struct State {
     client: Option<Client>,
     is_begun: bool,
+    /// The settings that the session there was told.
+    told: Vec<String>,
 }
 
 impl RemoteSession {
@@ -271,6 +273,19 @@ impl RemoteSession {
         Ok(Some(Arc::new(Rows { from: From::Query(text, names), columns, session: self.own()? })))
     }
 
+    /// Tells the session there settings that say what a statement means, unless it was told them.
+    pub fn tell(&self, settings: Vec<String>, begins: bool, interrupt: &Interrupt) -> Result<()> {
+        if self.state.lock().told == settings {
+            return Ok(());
+        }
+        interruptible(interrupt, || {
+            let client = self.connected(begins)?;
+            settings.iter().try_for_each(|setting| self.sent(&client, setting))?;
+            self.state.lock().told = settings;
+            Ok(())
+        })
+    }
+
     /// Runs a statement there. `shown` is the text that its user wrote; `begins` says that it is not the only one of its transaction.
     pub fn run(
         &self,
@@ -353,7 +368,7 @@ impl RemoteSession {
 
     /// Commits what was done.
     pub fn commit(&self) -> Result<()> {
-        let State { client, is_begun } = std::mem::take(&mut *self.state.lock());
+        let State { client, is_begun, told: _ } = std::mem::take(&mut *self.state.lock());
         let Some(client) = client else { return Ok(()) };
         if is_begun {
             let committed = client.query("COMMIT").and_then(Reply::finish);

@@ -2,9 +2,10 @@
 
 use crate::execute::{Run, output_names, output_types};
 use crate::result::QueryResult;
+use crate::settings;
 use crate::text::same_name;
 use crate::transactions::{RemoteSession, Take};
-use inlay_catalog::qualified;
+use inlay_catalog::{DefinitionKind, qualified};
 use inlay_protocol::types::WireColumn;
 use inlay_sql::binder::Databases;
 use inlay_sql::parser::{ast, called_names, table_names, without_qualifier};
@@ -18,6 +19,9 @@ use std::sync::Arc;
 const PLAIN_FUNCTIONS: [&str; 5] = ["range", "generate_series", "repeat", "repeat_row", "unnest"];
 /// What gives values of the session here.
 const VARIABLE: &str = "getvariable";
+/// Settings that say what a text means.
+const MEANING: [&str; 5] =
+    ["timezone", "integer_division", "default_collation", "default_null_order", "default_order"];
 /// Bytes of rows that are computed before they are sent.
 const PART_BYTES: usize = 4 << 20;
 
@@ -89,8 +93,15 @@ impl Run<'_> {
     /// Whether a statement calls what gives rows or values of this side: files, the system, variables.
     fn calls_here(&self, statement: &ast::Statement) -> Result<bool> {
         let names = self.names(&[]);
+        // A server may have others of the same name.
+        let is_defined_here = |name: &str| {
+            let kinds = [DefinitionKind::Macro, DefinitionKind::TableMacro, DefinitionKind::Function];
+            !names.host_functions(name).is_empty()
+                || kinds.iter().any(|kind| names.definition(*kind, None, name).is_some())
+        };
         let is_here = |name: &String| {
             name == VARIABLE
+                || is_defined_here(name)
                 || !PLAIN_FUNCTIONS.contains(&name.as_str()) && names.table_function(name).is_some()
         };
         Ok(called_names(statement.text())?.iter().any(is_here))
@@ -134,8 +145,18 @@ impl Run<'_> {
         let text = text_for(session, statement)?;
         // One alone is its own transaction there, which is tried again when others get in the way.
         let begins = self.session.transaction.is_some();
+        session.tell(self.meaning(), begins, self.given.interrupt)?;
         let means = (self.database.budget(), self.given.interrupt, self.workers());
         session.run(&text, &statement.sql, self.given.parameters, begins, means)
+    }
+
+    /// The settings of this session by which the same text means the same at a server.
+    fn meaning(&self) -> Vec<String> {
+        let told = |name: &&str| {
+            let value = settings::get(name, self.database.settings(), &self.session.settings)?;
+            Some(format!("SET {name} = {}", sql::literal(&value.to_string())))
+        };
+        MEANING.iter().filter_map(told).collect()
     }
 
     /// The query that makes the rows of a statement.
