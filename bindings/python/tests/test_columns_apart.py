@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import uuid
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -131,3 +132,32 @@ def test_a_frame_with_nothing_but_objects_and_one_without_rows() -> None:
     none = con.from_df(frame_with([1, "a"])[:0])
     assert none.fetchall() == []
     assert [str(ty) for ty in none.select("id", "word", "price").types] == ["BIGINT", "ENUM('x', 'y')", "DECIMAL(10,2)"]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        # Arrow ends the process on these.
+        [np.datetime64("2020-01-01"), np.int64(5)],
+        [[np.datetime64("2020-01-01"), np.int64(5)]],
+        [1, np.float16(0.5)],
+        [1, uuid.UUID(int=5)],
+        [datetime.date(2020, 1, 2), 5],
+        [datetime.date(2020, 1, 2), 0.5],
+        [datetime.datetime(2020, 1, 1), 5],
+        [datetime.time(1), np.int8(3)],
+        [datetime.timedelta(1), 0.5],
+        [[1], [np.float16(0.5)]],
+        [{"a": 1}, {"a": uuid.UUID(int=9)}],
+        [{datetime.date(2020, 1, 1)}, {datetime.datetime(2020, 1, 1, 5)}],
+        [1, True],
+        [None, "a", 2.5],
+    ],
+)
+def test_objects_are_what_they_are_in_a_list(con: inlay.Connection, values: list[Any]) -> None:
+    frame = pd.DataFrame({"c": pd.Series(values, dtype=object)})
+    columns = {"c": values}
+    con.register("frame", frame)
+    con.register("columns", columns)
+    sql = "SELECT c::VARCHAR, typeof(c) FROM "
+    assert con.execute(sql + "frame").fetchall() == con.execute(sql + "columns").fetchall()

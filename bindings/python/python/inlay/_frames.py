@@ -150,18 +150,69 @@ def _arrow_columns(frame: Any, names: list[str]) -> dict[str, Any]:
 
 def _refusals(pa: Any) -> tuple[type[Exception], ...]:
     """Return what pyarrow raises where it has no column for values."""
-    return (pa.ArrowException, OverflowError, TypeError, ValueError)
+    return (pa.ArrowException, OverflowError, RecursionError, TypeError, ValueError)
 
 
 def _arrow_column(column: Any) -> Any:
     import pyarrow as pa
 
     try:
+        if column.dtype == object and not _are_alike(column.to_numpy()):
+            return None
         array = pa.array(column, from_pandas=True)
     except _refusals(pa):
         return None
     is_cut = _is_cut(array.type, column) if column.dtype == object else _is_too_wide(array.type)
     return None if is_cut else array
+
+
+#: Types whose values Arrow has as one another without a loss, or refuses. Of others it makes what the first one is, or
+#: ends the process.
+_ALIKE: tuple[frozenset[str], ...] = (
+    frozenset({"str", "str_"}),
+    frozenset({"bytes", "bytearray"}),
+    frozenset({"bool"}),
+    frozenset({"bool_", "bool"}),
+    frozenset({"int", "float"}),
+    *(frozenset({f"{sign}{bits}"}) for sign in ("int", "uint") for bits in (8, 16, 32, 64)),
+    frozenset({"float32"}),
+    frozenset({"float64", "float"}),
+    frozenset({"Decimal"}),
+    frozenset({"date"}),
+    frozenset({"time"}),
+    frozenset({"datetime", "Timestamp"}),
+    frozenset({"timedelta", "Timedelta"}),
+    frozenset({"datetime64"}),
+    frozenset({"timedelta64"}),
+)
+_MODULES = frozenset({"builtins", "numpy", "decimal", "datetime", "pandas"})
+
+
+def _are_alike(values: Any) -> bool:
+    """Say whether objects, and what is in them, are of types that Arrow has in one column without changing a value."""
+    kinds = set(map(type, values))
+    kinds = {kind for kind in kinds if kind.__name__ not in ("NoneType", "NaTType", "NAType")}
+    if not kinds:
+        return True
+    if kinds <= {list, tuple} or {kind.__name__ for kind in kinds} <= {"list", "tuple", "ndarray"}:
+        return _are_alike([item for value in values if _has_items(value) for item in value])
+    if kinds == {dict}:
+        parts: dict[Any, list[Any]] = {}
+        for value in values:
+            if isinstance(value, dict):
+                for key, part in value.items():
+                    parts.setdefault(key, []).append(part)
+        return all(map(_are_alike, parts.values()))
+    if any(kind.__module__.partition(".")[0] not in _MODULES for kind in kinds):
+        return False
+    names = frozenset(kind.__name__ for kind in kinds)
+    # What is missing is written as NaN, too.
+    return any(names <= alike or (names - {"float"} <= alike and _are_missing(values, float)) for alike in _ALIKE)
+
+
+def _are_missing(values: Any, kind: type) -> bool:
+    """Say whether all values of a kind are NaN."""
+    return all(value != value for value in values if type(value) is kind)
 
 
 def _is_cut(ty: Any, values: Any) -> bool:
