@@ -91,9 +91,12 @@ def test_what_functions_give(con: inlay.Connection, mode: str) -> None:
         con.create_function(
             "f", lambda x: np.full(np.shape(x), NAIVE, "M8[us]"), ["INTEGER"], "TIMESTAMPTZ", type="numpy"
         )
-    assert (
-        con.execute("SELECT f(1)::VARCHAR, f(i::INTEGER)::VARCHAR FROM range(2) t(i)").fetchall() == [(NOON, NOON)] * 2
+    # NumPy's moments are given to functions in UTC, and come back so.
+    noon = (
+        con.execute("SELECT (TIMESTAMPTZ '2020-07-01 12:00:00+00')::VARCHAR").fetchone() if mode == "numpy" else (NOON,)
     )
+    assert con.execute("SELECT f(1)::VARCHAR FROM range(2)").fetchall() == [noon] * 2
+    assert con.execute("SELECT f(i::INTEGER)::VARCHAR FROM range(2) t(i)").fetchall() == [noon] * 2
     # Of the session that calls it, not of the one that made it.
     other = con.cursor()
     other.execute("SET timezone = 'UTC'")
@@ -104,3 +107,16 @@ def test_functions_with_lists_of_moments(con: inlay.Connection) -> None:
     con.create_function("f", lambda x: [NAIVE], ["INTEGER"], "TIMESTAMPTZ[]")
     con.create_function("g", lambda x: {"k": NAIVE}, ["INTEGER"], "MAP(VARCHAR, TIMESTAMPTZ)")
     assert con.execute("SELECT f(1)[1]::VARCHAR, g(1)['k']::VARCHAR").fetchall() == [(NOON, NOON)]
+
+
+@pytest.mark.parametrize("mode", ["native", "pandas", "numpy", "arrow", "polars"])
+def test_moments_come_back_as_they_went(con: inlay.Connection, mode: str) -> None:
+    con.create_function("f", lambda x: x, ["TIMESTAMPTZ"], "TIMESTAMPTZ", type=mode)
+    con.create_function("g", lambda x: x, ["TIMESTAMPTZ[]"], "TIMESTAMPTZ[]", type=mode)
+    con.execute(
+        "CREATE TABLE moments AS SELECT TIMESTAMPTZ '2020-07-01 08:00:00-04' + to_hours(i) AS a FROM range(3) t(i)"
+    )
+    assert con.execute("SELECT count(*) FROM moments WHERE f(a) = a AND g([a]) = [a]").fetchone() == (3,)
+    if mode == "numpy":
+        con.create_aggregate("h", lambda x: x.max(), ["TIMESTAMPTZ"], "TIMESTAMPTZ", type=mode)
+        assert con.execute("SELECT h(a) = max(a) FROM moments").fetchone() == (True,)
