@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+import signal
 from typing import Any
 
 import pytest
 
 # Before a database is opened, whose sessions begin in the machine's time zone.
 os.environ["TZ"] = "UTC"
+
+# Who runs the tests in the background may ignore Ctrl-C, and so would the programs that tests interrupt, without end.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True, scope="session")
