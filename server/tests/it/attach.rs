@@ -353,3 +353,30 @@ fn who_attaches_lends_to_nobody() {
     assert_eq!(rows(&admin, "SELECT count(*) FROM mine.t"), ["10001"]);
     ann.execute("DETACH mine").unwrap();
 }
+
+/// A statement that is sent as text means what it means here.
+#[test]
+fn settings_of_this_side_go_along() {
+    let (_server, there, here) = filled();
+    there.execute("CREATE TABLE m (id INTEGER, a TIMESTAMPTZ, s VARCHAR)").unwrap();
+    there.execute("INSERT INTO m VALUES (7, TIMESTAMPTZ '2020-01-01 00:30:00+00', 'B')").unwrap();
+    here.execute("SET timezone = 'Asia/Tokyo'").unwrap();
+    here.execute("UPDATE remote.m SET a = date_trunc('day', a)").unwrap();
+    assert_eq!(rows(&there, "SELECT epoch(a)::BIGINT FROM m"), ["1577804400"]);
+    here.execute("DELETE FROM remote.m WHERE extract(hour FROM a) = 15").unwrap();
+    here.execute("DELETE FROM remote.m WHERE s = 'b' OR id / 2 = 3").unwrap();
+    assert_eq!(rows(&there, "SELECT count(*) FROM m"), ["1"]);
+    here.execute("SET integer_division = true").unwrap();
+    here.execute("UPDATE remote.m SET s = (id / 2)::VARCHAR").unwrap();
+    assert_eq!(rows(&there, "SELECT s FROM m"), ["3"]);
+    here.execute("UPDATE remote.m SET s = 'B'").unwrap();
+    here.execute("SET default_collation = 'nocase'").unwrap();
+    here.execute("DELETE FROM remote.m WHERE s = 'b'").unwrap();
+    assert_eq!(rows(&there, "SELECT count(*) FROM m"), ["0"]);
+    // A macro of the same name there may be another one.
+    here.execute("CREATE MACRO mine() AS 'here'").unwrap();
+    there.execute("CREATE MACRO mine() AS 'there'").unwrap();
+    here.execute("INSERT INTO remote.m SELECT 1, NULL, mine()").unwrap();
+    assert_eq!(rows(&there, "SELECT s FROM m"), ["here"]);
+    failure(&here, "UPDATE remote.m SET s = mine() || 'x'");
+}

@@ -214,6 +214,8 @@ const REFUSED: &[&str] = &[
     "SELECT * FROM read_csv('https://example.org/x.csv')",
     "COPY u FROM '/etc/passwd'",
     "COPY u TO '/tmp/inlay_rights_never_written.csv'",
+    "SET profiling_output = '/tmp/inlay_rights_never_written.json'",
+    "PRAGMA profile_output = '/tmp/inlay_rights_never_written.json'",
     "COPY (SELECT 1) TO 'https://example.org/x.csv'",
     "SELECT * FROM inlay_secrets()",
     "SELECT * FROM pragma_storage_info('t')",
