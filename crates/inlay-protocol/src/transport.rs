@@ -43,11 +43,13 @@ impl<R: Read> FrameReader<R> {
         if magic == MAGIC {
             return Ok(());
         }
-        let speaks = match &magic {
-            [b'H', b'T', b'T', b'P', ..] => "HTTP is spoken there",
+        let speaks = if magic.starts_with(b"HTTP") {
+            "HTTP is spoken there"
+        } else if matches!(magic, [0x15 | 0x16, 0x03, ..]) {
             // A record of TLS: an alert or a handshake.
-            [0x15 | 0x16, 0x03, ..] => "TLS is spoken there (?tls=on)",
-            _ => "another protocol is spoken there",
+            "TLS is spoken there (?tls=on)"
+        } else {
+            "another protocol is spoken there"
         };
         Err(WireError::malformed(format!(
             "{speaks}: {magic:02x?} are not the first bytes of the native protocol, whose port is 4655 unless said otherwise"
