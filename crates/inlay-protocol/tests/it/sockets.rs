@@ -389,7 +389,7 @@ fn passwords_and_tokens_let_in_and_others_do_not() {
     let with_token =
         |token: &str| Client::connect(&format!("inlay://robot@{}/?token={token}", server.address));
     with_token("t0ken").unwrap().ping().unwrap();
-    assert_eq!(with_token("token").err().unwrap().sqlstate(), "28P01");
+    assert_eq!(with_token("token").err().unwrap().sqlstate(), "42501");
 }
 
 /// The bytes of a login that is let in.
