@@ -16,6 +16,7 @@
 #   make test-sqlite programs of SQLite's interface on libinlay_sqlite3.so
 #   make r        the R package, installed                                             R_LIBRARY=~/R/library PROFILE=release
 #   make test-r   the R package's tests, in a library of their own                     ARGS=vectors INLAY_R_LONG=1
+#   make test-cluster queries on Sail, which is installed for it                         ARGS="-k refused"
 #   make test-page the server's page in Chromium, where that is                          ARGS="-k chart"
 #   make test-adbc ADBC's validation suite against it                                  ADBC=~/arrow-adbc
 #   make shell    the shell, built and started                                         ARGS="trips.inlay"
@@ -68,7 +69,7 @@ RUST_SOURCES := $(shell find crates cli bindings -type f \( -name '*.rs' -o -nam
 	-not -path '*/target/*' -not -path '*/tests/*' -not -path 'bindings/c/*' -not -path 'bindings/sqlite/*' 2>/dev/null)
 PYTHON_SOURCES := $(shell find bindings/python/python -type f \( -name '*.py' -o -name '*.pyi' -o -name 'py.typed' \))
 
-.PHONY: setup demo shell test test-rust test-units test-alone test-it test-beside test-python test-page test-c test-c-short test-sqlite test-adbc r test-r test-r-short quick sql python bench crash check check-python check-rust check-deep miri \
+.PHONY: setup demo shell test test-rust test-units test-alone test-it test-beside test-python test-cluster test-page test-c test-c-short test-sqlite test-adbc r test-r test-r-short quick sql python bench crash check check-python check-rust check-deep miri \
 	build-tests fuzz-sql fuzz-changes fuzz-text fuzz-protocol fuzz-files fuzz-functions c install bench-c bench-protocol
 .DELETE_ON_ERROR:
 
@@ -109,7 +110,7 @@ $(PEERS): requirements-bench.txt $(TOOLS)
 	esac; done < requirements-bench.txt
 	touch $@
 
-# Sail, for tests of clusters: 63 MB.
+# Sail, for tests of clusters (63 MB): `make test-cluster`; elsewhere they say that it is not there.
 $(CLUSTER): requirements-cluster.txt $(TOOLS)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-cluster.txt || echo "skipped: clusters"
 	touch $@
@@ -153,8 +154,11 @@ test-beside:
 	$(MAKE) --no-print-directory test-sqlite
 	$(MAKE) --no-print-directory test-r-short
 
-test-python: setup $(CLUSTER)
+test-python: setup
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+
+test-cluster: setup $(CLUSTER)
+	$(BIN)/python -m pytest -rs bindings/python/tests/test_cluster.py bindings/python/tests/test_cluster_functions.py tests/cluster $(ARGS)
 
 # The server's page in Chromium. Needs Debian's chromium and the package playwright; says so where they are not.
 test-page: setup

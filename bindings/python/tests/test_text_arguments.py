@@ -85,6 +85,7 @@ FILE = "t.csv"
 
 #: Values of parameters by their names, or by those of function and parameter.
 VALUES: dict[str, Any] = {
+    "Connection.olap.table": "t",
     "Connection.attach_cluster.url": "sc://127.0.0.1:1",
     "Connection.setoutputsize.size": 1000,
     "Connection.setoutputsize.column": 0,

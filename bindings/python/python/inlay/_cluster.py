@@ -155,6 +155,9 @@ class Cluster:
                 # The client warns of versions of pandas; no rows of ours go through it.
                 warnings.simplefilter("ignore")
                 session = SparkSession.builder.remote(remote).create()
+                with contextlib.suppress(AttributeError):
+                    # Functions are made by the session that is active, if there is none yet.
+                    type(session)._set_default_and_active_session(session)
             # The client's own policy waits ten minutes for a server that is gone.
             patient = DefaultPolicy(max_retries=4, initial_backoff=100, max_backoff=1000)
             session.client.set_retry_policies([patient])

@@ -2782,33 +2782,88 @@ class Server:
 
     @property
     def native_port(self) -> int | None:
-        """The port of the native protocol, if it is spoken."""
+        """
+        The port of the native protocol, if it is spoken.
+
+        Examples
+        --------
+        >>> with inlay.connect().serve(native_port=0, postgres_port=None, http_port=0) as server:
+        ...     print(server.native_port > 0)
+        True
+        """
 
     @property
     def postgres_port(self) -> int | None:
-        """The port of PostgreSQL's protocol, if it is spoken."""
+        """
+        The port of PostgreSQL's protocol, if it is spoken.
+
+        Examples
+        --------
+        >>> with inlay.connect().serve(native_port=0, postgres_port=None, http_port=0) as server:
+        ...     print(server.postgres_port)
+        None
+        """
 
     @property
     def http_port(self) -> int | None:
-        """The port of HTTP, if it is spoken."""
+        """
+        The port of HTTP, if it is spoken.
+
+        Examples
+        --------
+        >>> with inlay.connect().serve(native_port=0, postgres_port=None, http_port=0) as server:
+        ...     print(server.http_port > 0)
+        True
+        """
 
     @property
     def url(self) -> str | None:
-        """The address for `connect` and ATTACH."""
+        """
+        The address for `connect` and ATTACH.
+
+        Examples
+        --------
+        >>> with inlay.connect().serve(native_port=0, postgres_port=None, http_port=0) as server:
+        ...     print(server.url.partition('127')[0])
+        inlay://
+        """
 
     @property
     def http_url(self) -> str | None:
-        """The address of the page."""
+        """
+        The address of the page.
+
+        Examples
+        --------
+        >>> with inlay.connect().serve(native_port=0, postgres_port=None, http_port=0) as server:
+        ...     print(server.http_url.partition('127')[0])
+        http://
+        """
 
     @property
     def closed(self) -> bool:
-        """Whether it was closed, or is another process's."""
+        """
+        Whether it was closed, or is another process's.
+
+        Examples
+        --------
+        >>> with inlay.connect().serve(native_port=0, postgres_port=None, http_port=0) as server:
+        ...     print(server.closed)
+        False
+        """
 
     def close(self, grace: float = 10.0) -> None:
         """
         End it in order: nobody comes any more, and what runs may finish within some seconds and is interrupted then.
 
         The database stays open. Closing it again does nothing.
+
+        Examples
+        --------
+        >>> server = inlay.connect().serve(native_port=0, postgres_port=None, http_port=None)
+        >>> server.close(grace=1.0)
+        >>> server.closed
+        True
         """
 
     def __enter__(self) -> Server: ...

@@ -19,12 +19,12 @@ impl Run<'_> {
     pub(crate) fn define_function(&mut self, define: DefineFunction) -> Result<QueryResult> {
         let DefineFunction { database, temporary, name, mut definition, file, or_replace, if_not_exists } =
             define;
-        self.ask(Door::NewCode(&definition.name))?;
         // Before its text is looked for in a file: in other systems a text in quotes is the body.
         self.database.functions_of_host().check_language(&definition.language)?;
         if let Some(path) = file {
             definition.body = self.body_in(&path)?;
         }
+        self.ask(Door::NewCode(&definition.name))?;
         self.database.functions_of_host().check(&definition)?;
         let kind = DefinitionKind::Function;
         let transaction = self.home_of(&database, temporary)?;
