@@ -15,6 +15,11 @@ pub struct Failure {
     text: String,
 }
 
+/// What is asked for in a way that is none.
+pub fn wrong(message: impl AsRef<str>) -> Failure {
+    Failure::new(StatusCode::BAD_REQUEST, "22023", message)
+}
+
 impl Failure {
     /// Something that is not the engine's.
     pub fn new(status: StatusCode, code: &str, message: impl AsRef<str>) -> Self {

@@ -5,7 +5,7 @@
 //! `007` stays as it is in a column of texts.
 
 use super::Door;
-use super::failure::Failure;
+use super::failure::{Failure, wrong};
 use super::files::PROTOCOL;
 use super::query::{body_of_request, pairs_of};
 use super::sessions::{Lease, Who};
@@ -50,10 +50,6 @@ struct Asked {
     /// The columns of rows that have no names for them.
     columns: Vec<String>,
     has_header: Option<bool>,
-}
-
-fn wrong(message: impl AsRef<str>) -> Failure {
-    Failure::new(StatusCode::BAD_REQUEST, "22023", message)
 }
 
 impl Asked {

@@ -4,13 +4,13 @@
 //! the request's own that only reads, with the rights of who asks.
 
 use super::Door;
-use super::failure::Failure;
+use super::failure::{Failure, wrong};
 use super::query::{Begun, begin, pairs_of};
 use super::sessions::{Lease, Who};
 use crate::session::Call;
 use axum::Extension;
 use axum::extract::{Path, RawQuery, State};
-use axum::http::{StatusCode, header};
+use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use inlay::{Error, Result, Value};
 use std::fmt::Write;
@@ -27,10 +27,6 @@ struct Asked {
 /// Names in an address, and those of the arguments.
 const ARGUMENTS: &[(&str, &str)] =
     &[("by", "by"), ("agg", "agg"), ("fact", "fact"), ("where", "condition"), ("condition", "condition")];
-
-fn wrong(message: impl AsRef<str>) -> Failure {
-    Failure::new(StatusCode::BAD_REQUEST, "22023", message)
-}
 
 impl Asked {
     fn read(pairs: Vec<(String, String)>) -> std::result::Result<Self, Failure> {

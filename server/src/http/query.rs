@@ -2,7 +2,7 @@
 
 use super::Door;
 use super::answer::{Answer, Shape};
-use super::failure::Failure;
+use super::failure::{Failure, wrong};
 use super::sessions::{Lease, SESSION, STATEMENT, Who};
 use crate::json::Numbers;
 use crate::session::{Call, FIRST_BYTES};
@@ -50,10 +50,6 @@ const FORMATS: &[(&str, Format)] = &[
     ("arrow", Format::Arrow),
     ("parquet", Format::Parquet),
 ];
-
-fn wrong(message: impl AsRef<str>) -> Failure {
-    Failure::new(StatusCode::BAD_REQUEST, "22023", message)
-}
 
 impl Asked {
     fn read(pairs: Vec<(String, String)>) -> std::result::Result<Self, Failure> {

@@ -5,8 +5,20 @@ use crate::execute::Given;
 use crate::execute::cluster::{self, ClusterQuery, Fetch, Shipped};
 use crate::host::{Host, Parameters, check_parameter_count};
 use crate::result::QueryResult;
+use crate::session::Text;
+use inlay_sql::parser::ast::Statement;
 use inlay_types::{Error, Result};
 use std::sync::Arc;
+
+/// The last statement of a text, which is the query, if the parameters fit it.
+fn only_query<'t>(text: &'t Text, parameters: &Parameters) -> Result<&'t Statement> {
+    Extent::Statement.check(text)?;
+    let Some(statement) = text.statements.last() else {
+        return Err(Error::invalid_argument("there is no query in the text"));
+    };
+    check_parameter_count(statement, parameters)?;
+    Ok(statement)
+}
 
 impl Connection {
     /// Writes a query in Spark's SQL. With a folder, the tables of ours that it reads are written there as Parquet, each version once:
@@ -34,11 +46,7 @@ impl Connection {
         self.guarded(
             |session, interrupt| {
                 let text = session.texts.get(sql, &self.0.budget)?;
-                Extent::Statement.check(&text)?;
-                let Some(statement) = text.statements.last() else {
-                    return Err(Error::invalid_argument("there is no query in the text"));
-                };
-                check_parameter_count(statement, parameters)?;
+                let statement = only_query(&text, parameters)?;
                 let host = host.map(|host| &**host);
                 let given = Given { parameters, host, interrupt, streaming: None, text: None };
                 cluster::for_cluster(&self.database()?, session, statement, given, shipped, folder)
@@ -61,11 +69,7 @@ impl Connection {
         self.guarded(
             |session, interrupt| {
                 let text = session.texts.get(sql, &self.0.budget)?;
-                Extent::Statement.check(&text)?;
-                let Some(statement) = text.statements.last() else {
-                    return Err(Error::invalid_argument("there is no query in the text"));
-                };
-                check_parameter_count(statement, parameters)?;
+                let statement = only_query(&text, parameters)?;
                 let host = host.map(|host| &**host);
                 let given = Given { parameters, host, interrupt, streaming: None, text: None };
                 cluster::in_parts(&self.database()?, session, statement, given, shipped, folder, fetch)

@@ -8,6 +8,7 @@
 //! With small radices the code indexes an array (`direct`), with larger ones it is a packed key (`packed`). A value outside of
 //! its range makes the batch a misfit before anything was changed; the table then chooses another encoding.
 
+use crate::operator::hash_join::keys;
 use crate::operator::interner::Interner;
 use inlay_types::{LogicalType, Native, PhysicalType, Vector};
 
@@ -53,20 +54,7 @@ impl Digits {
 
 /// Whether values of a type can be digits by their 64-bit words.
 pub(super) fn is_word(ty: &LogicalType) -> bool {
-    match ty.physical() {
-        PhysicalType::I128 | PhysicalType::U128 | PhysicalType::View | PhysicalType::Interval => false,
-        PhysicalType::Bool
-        | PhysicalType::I8
-        | PhysicalType::I16
-        | PhysicalType::I32
-        | PhysicalType::I64
-        | PhysicalType::U8
-        | PhysicalType::U16
-        | PhysicalType::U32
-        | PhysicalType::U64
-        | PhysicalType::F32
-        | PhysicalType::F64 => true,
-    }
+    keys::is_word(ty.physical())
 }
 
 /// Least word and range of all values of a type, for types of up to 32 bits.

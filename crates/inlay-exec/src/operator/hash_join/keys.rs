@@ -46,6 +46,11 @@ impl KeyPrograms {
     }
 }
 
+/// Whether values of a carrier are told apart by words of 64 bits.
+pub(crate) fn is_word(carrier: PhysicalType) -> bool {
+    is_narrow_integer(carrier) || matches!(carrier, PhysicalType::F32 | PhysicalType::F64)
+}
+
 /// Whether values of a carrier are integers of up to 64 bits.
 pub(crate) fn is_narrow_integer(carrier: PhysicalType) -> bool {
     match carrier {

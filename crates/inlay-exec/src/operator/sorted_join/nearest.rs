@@ -15,11 +15,11 @@ use crate::operator::hash_join::build::{KeyForm, hash_chunk};
 use crate::operator::hash_join::index::direct::DirectIndex;
 use crate::operator::hash_join::index::hashed::HashIndex;
 use crate::operator::hash_join::index::{Index, Runs};
-use crate::operator::hash_join::keys::{KeyRange, SlotEncoding, is_narrow_integer};
+use crate::operator::hash_join::keys::{KeyRange, SlotEncoding, is_narrow_integer, is_word};
 use crate::operator::order::{KeyColumn, Order, compare_across, fill, sort_rows, write_rank_words};
 use inlay_kernels::equal::retain_equal;
 use inlay_sql::plan::CompareOp;
-use inlay_types::{Bitmap, Buffer, Heap, LogicalType, PhysicalType, Reservation, Result, Vector};
+use inlay_types::{Bitmap, Buffer, Heap, LogicalType, Reservation, Result, Vector};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// A build row in its group.
@@ -105,7 +105,7 @@ impl Nearest {
         let index_size = groups.as_ref().map_or(0, |groups| groups.index.memory_size());
         let held = (valid + tops.len()) * size_of::<Place>() + starts.len() * size_of::<u32>() + index_size;
         reserved.resize(held as u64)?;
-        let values = (!is_settled_by_words(near.physical_type())).then_some(near);
+        let values = (!is_word(near.physical_type())).then_some(near);
         Ok(Self { groups, starts, places, tops, values, _reserved: reserved })
     }
 
@@ -333,24 +333,6 @@ fn have_equal_keys(context: &ExecContext, order: &Order, keys: &[Vector], valid:
 
 fn ascending(vector: &Vector) -> KeyColumn<'_> {
     KeyColumn { vector, descending: false, nulls_first: false }
-}
-
-/// Whether values of a carrier with equal words are equal.
-fn is_settled_by_words(carrier: PhysicalType) -> bool {
-    match carrier {
-        PhysicalType::I128 | PhysicalType::U128 | PhysicalType::Interval | PhysicalType::View => false,
-        PhysicalType::Bool
-        | PhysicalType::I8
-        | PhysicalType::I16
-        | PhysicalType::I32
-        | PhysicalType::I64
-        | PhysicalType::U8
-        | PhysicalType::U16
-        | PhysicalType::U32
-        | PhysicalType::U64
-        | PhysicalType::F32
-        | PhysicalType::F64 => true,
-    }
 }
 
 #[cfg(test)]
